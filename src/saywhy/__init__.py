@@ -1,0 +1,50 @@
+"""saywhy makes text models say why, and checks that what they say is true.
+
+Example:
+    >>> import saywhy
+    >>> model = saywhy.load("my-sst-model")                                          # doctest: +SKIP
+    >>> why = saywhy.explain(model, "A gripping film.", method="leave-one-out")      # doctest: +SKIP
+    >>> why.top(1)                                                                   # doctest: +SKIP
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from saywhy.data import load_dataset
+    from saywhy.errors import SayWhyError
+    from saywhy.explainers import explain
+    from saywhy.metrics import evaluate
+    from saywhy.models import TextModel, load
+    from saywhy.objectives import train
+    from saywhy.types import Example
+
+__version__ = "0.1.0"
+
+__all__ = ["Example", "SayWhyError", "TextModel", "evaluate", "explain", "load", "load_dataset", "train"]
+
+# Names are looked up on first use, so that `import saywhy` and `saywhy --help` need neither torch nor transformers.
+_HOMES = {
+    "Example": "saywhy.types",
+    "SayWhyError": "saywhy.errors",
+    "TextModel": "saywhy.models",
+    "evaluate": "saywhy.metrics",
+    "explain": "saywhy.explainers",
+    "load": "saywhy.models",
+    "load_dataset": "saywhy.data",
+    "train": "saywhy.objectives",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'saywhy' has no attribute {name!r}")
+    value = getattr(importlib.import_module(_HOMES[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *__all__])

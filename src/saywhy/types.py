@@ -1,0 +1,343 @@
+"""What goes in and what comes out: examples, explanations, metric results.
+
+Everything here is frozen, small and plain: it can be written as JSON, compared, and kept by the thousand.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field, fields
+from typing import Any, ClassVar, NamedTuple, TypeAlias, cast
+
+from saywhy.errors import InputError
+
+__all__ = [
+    "Alignments",
+    "Example",
+    "Explanation",
+    "FreeText",
+    "Header",
+    "MetricResult",
+    "Prediction",
+    "Rationale",
+    "Span",
+    "TextInput",
+    "Word",
+    "WordScores",
+    "as_example",
+    "as_examples",
+    "explanation_from_dict",
+]
+
+SCHEMA = 1
+
+
+class Span(NamedTuple):
+    """Characters ``start`` to ``end`` (half open) of field number ``field`` of an example."""
+
+    field: int
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class Word:
+    """A word with its place in the text the user gave; ``field`` counts an example's texts, then its choices."""
+
+    text: str
+    start: int
+    end: int
+    field: int = 0
+
+    def __str__(self) -> str:
+        return self.text
+
+    @property
+    def span(self) -> Span:
+        """Where it stands."""
+        return Span(self.field, self.start, self.end)
+
+
+@dataclass(frozen=True)
+class Example:
+    """One input, with whatever is known about its label and its true reasons.
+
+    ``texts`` holds one text, or two (premise and hypothesis; question and context). With ``choices`` it holds the
+    question. ``label`` is a class name, or the index of the right choice. ``rationales`` holds the spans marked by each
+    annotator. ``answers`` are the spans that answer a question about a context. ``truth`` says that the rationale is
+    exact because it was planted, not judged.
+    """
+
+    texts: tuple[str, ...]
+    label: str | int | None = None
+    choices: tuple[str, ...] = ()
+    rationales: tuple[tuple[Span, ...], ...] = ()
+    alignments: tuple[tuple[Span, Span], ...] = ()
+    answers: tuple[Span, ...] = ()
+    explanations: tuple[str, ...] = ()
+    truth: bool = False
+    id: str = ""
+    source: str = ""
+    line: int | None = None
+    meta: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def fields(self) -> tuple[str, ...]:
+        """All strings of the example, in the order in which ``Span.field`` and ``Word.field`` count them."""
+        return self.texts + self.choices
+
+    @property
+    def shape(self) -> str:
+        """``choices``, ``pair`` or ``text``, by what it holds."""
+        if self.choices:
+            return "choices"
+        return "pair" if len(self.texts) == 2 else "text"
+
+    def where(self) -> str:
+        """A phrase that names the example in an error message."""
+        if self.source:
+            return self.source + (f":{self.line}" if self.line is not None else "")
+        return f"example {self.id}" if self.id else "the example"
+
+
+TextInput: TypeAlias = "str | tuple[str, str] | Mapping[str, Any] | Example"
+
+
+def as_example(given: TextInput) -> Example:
+    """Read one input in any of the forms people use.
+
+    A string; a pair of strings; ``{"text": ..., "text_pair": ...}`` as pipelines take it; ``{"premise", "hypothesis"}``;
+    ``{"question", "choices"}``; ``{"question", "context"}``; or an `Example`, returned as it is.
+    """
+    if isinstance(given, Example):
+        return given
+    if isinstance(given, str):
+        return Example((given,))
+    if isinstance(given, tuple):
+        if not 1 <= len(given) <= 2 or not all(isinstance(t, str) for t in given):
+            raise InputError(f"a pair is a tuple of two strings, not {given!r}; for several texts give a list")
+        return Example(tuple(given))
+    if isinstance(given, Mapping):
+        for first, second in (("text", "text_pair"), ("premise", "hypothesis"), ("question", "context")):
+            if first in given and ("choices" in given or second in given or first == "text"):
+                texts = [given[first]] + ([given[second]] if given.get(second) is not None else [])
+                choices = given.get("choices", ())
+                if not all(isinstance(t, str) for t in (*texts, *choices)):
+                    raise InputError(f"the texts of {dict(given)!r} must be strings")
+                return Example(tuple(texts), label=given.get("label"), choices=tuple(choices))
+        raise InputError(
+            f"cannot read an input with keys {sorted(given)}; use text[+text_pair], premise+hypothesis, "
+            "question+choices or question+context"
+        )
+    raise InputError(f"cannot read an input of type {type(given).__name__}; give a string, a pair, a dict or an Example")
+
+
+def as_examples(given: TextInput | Sequence[TextInput]) -> tuple[list[Example], bool]:
+    """Read one input or a list of them; the flag says whether it was a single one."""
+    if isinstance(given, str | tuple | Mapping | Example):
+        return [as_example(given)], True
+    return [as_example(item) for item in given], False
+
+
+@dataclass(frozen=True)
+class Prediction:
+    """What a model says about one input."""
+
+    label: str
+    probability: float
+    labels: tuple[str, ...]
+    probabilities: tuple[float, ...]
+
+    @property
+    def index(self) -> int:
+        """Index of the predicted label."""
+        return max(range(len(self.probabilities)), key=self.probabilities.__getitem__)
+
+    def __str__(self) -> str:
+        return f"{self.label} ({self.probability:.2f})"
+
+
+@dataclass(frozen=True)
+class Header:
+    """What every explanation says about where it comes from, so that it can be trusted and found again."""
+
+    method: str
+    target: str
+    labels: tuple[str, ...]
+    probabilities: tuple[float, ...]
+    texts: tuple[str, ...]
+    choices: tuple[str, ...] = ()
+    against: str | None = None
+    output: str = "logit"
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+    space: str = "words"
+    erasure: str | None = None
+    seed: int = 0
+    model: str = ""
+    version: str = ""
+    notes: tuple[str, ...] = ()
+
+    @property
+    def prediction(self) -> Prediction:
+        """The model's prediction for the input that was explained."""
+        best = max(range(len(self.probabilities)), key=self.probabilities.__getitem__)
+        return Prediction(self.labels[best], self.probabilities[best], self.labels, self.probabilities)
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """Base of the four kinds of explanation; ``kind`` is the tag of the union."""
+
+    header: Header
+    kind: ClassVar[str] = ""
+
+    @property
+    def method(self) -> str:
+        """Name of the method that made it."""
+        return self.header.method
+
+    @property
+    def prediction(self) -> Prediction:
+        """The model's prediction for the input that was explained."""
+        return self.header.prediction
+
+    @property
+    def target(self) -> str:
+        """Label that was explained."""
+        return self.header.target
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain JSON types, with ``kind`` and ``schema``."""
+        return {"kind": self.kind, "schema": SCHEMA, **_plain(asdict(self))}
+
+    def to_json(self, indent: int | None = None) -> str:
+        """The same as a string."""
+        return json.dumps(self.to_dict(), ensure_ascii=False, indent=indent)
+
+    def to_html(self) -> str:
+        """A fragment of HTML that needs no style sheet."""
+        from saywhy.display import explanation_html
+
+        return explanation_html(self)
+
+    def _repr_html_(self) -> str:
+        return self.to_html()
+
+    def __rich__(self) -> Any:
+        from saywhy.display import explanation_rich
+
+        return explanation_rich(self)
+
+
+@dataclass(frozen=True)
+class WordScores(Explanation):
+    """A score for every word; higher speaks more for the target.
+
+    ``error`` is the method's own estimate of its numerical error, relative where it can be (integrated gradients: the
+    completeness error), or None. ``cost`` counts model calls per row of input.
+    """
+
+    words: tuple[Word, ...] = ()
+    scores: tuple[float, ...] = ()
+    error: float | None = None
+    cost: Mapping[str, int] = field(default_factory=dict)
+    kind: ClassVar[str] = "word-scores"
+
+    def top(self, k: int) -> list[tuple[Word, float]]:
+        """The k words with the highest scores, best first; ties in the order of the text."""
+        order = sorted(range(len(self.words)), key=lambda i: (-self.scores[i], i))[:k]
+        return [(self.words[i], self.scores[i]) for i in order]
+
+
+@dataclass(frozen=True)
+class Rationale(Explanation):
+    """The words a model used, or that suffice: selected or not, with scores where there are any."""
+
+    words: tuple[Word, ...] = ()
+    selected: tuple[bool, ...] = ()
+    scores: tuple[float, ...] = ()
+    kind: ClassVar[str] = "rationale"
+
+
+@dataclass(frozen=True)
+class Alignments(Explanation):
+    """Scores on pairs of words of two texts, and the phrase pairs that decided."""
+
+    premise: tuple[Word, ...] = ()
+    hypothesis: tuple[Word, ...] = ()
+    scores: tuple[tuple[float, ...], ...] = ()
+    phrases: tuple[tuple[str, str, float], ...] = ()
+    error: float | None = None
+    kind: ClassVar[str] = "alignments"
+
+
+@dataclass(frozen=True)
+class FreeText(Explanation):
+    """A sentence in plain language, and the label distribution after each of its words."""
+
+    sentence: str = ""
+    steps: tuple[tuple[float, ...], ...] = ()
+    kind: ClassVar[str] = "free-text"
+
+
+def explanation_from_dict(data: Mapping[str, Any]) -> Explanation:
+    """Read back what `Explanation.to_dict` wrote."""
+    kinds = {k.kind: k for k in (WordScores, Rationale, Alignments, FreeText)}
+    if data.get("schema") != SCHEMA or data.get("kind") not in kinds:
+        raise InputError(f"not an explanation of schema {SCHEMA}: kind={data.get('kind')!r}")
+    cls = kinds[data["kind"]]
+    values = {f.name: _tuples(data[f.name]) for f in fields(cls) if f.name in data and f.name != "header"}
+    for name in ("words", "premise", "hypothesis"):
+        if name in values:
+            values[name] = tuple(Word(**w) for w in data[name])
+    known = {f.name for f in fields(Header)}
+    header = Header(**{k: _tuples(v) for k, v in data["header"].items() if k in known})
+    return cast(Explanation, cls(header=header, **values))
+
+
+@dataclass(frozen=True)
+class MetricResult:
+    """A number, how sure we are of it, and how it was made.
+
+    ``low`` and ``high`` bound it by the bootstrap over examples. ``values`` are the examples' own contributions in their
+    order (empty where a metric has none), ``bins`` the value at each erasure size. ``higher_is_better`` and ``range``
+    are declared by the variant that ran.
+    """
+
+    name: str
+    value: float
+    low: float
+    high: float
+    n: int
+    values: tuple[float, ...] = ()
+    bins: Mapping[str, float] = field(default_factory=dict)
+    method: str = ""
+    family: str = ""
+    variant: Mapping[str, Any] = field(default_factory=dict)
+    higher_is_better: bool = True
+    range: tuple[float, float] = (0.0, 1.0)
+    erasure: str | None = None
+    seed: int = 0
+    model: str = ""
+    version: str = ""
+    notes: tuple[str, ...] = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain JSON types."""
+        return {"kind": "metric", "schema": SCHEMA, **_plain(asdict(self))}
+
+    def __str__(self) -> str:
+        return f"{self.name} {self.value:.3f} [{self.low:.3f}, {self.high:.3f}]"
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {str(k): _plain(v) for k, v in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(v) for v in value]
+    return value
+
+
+def _tuples(value: Any) -> Any:
+    return tuple(_tuples(v) for v in value) if isinstance(value, list | tuple) else value
