@@ -1,0 +1,249 @@
+"""Explanations as HTML fragments for notebooks and pages.
+
+Blue speaks for the explained label, orange against it. Colour is never the only carrier: strong words are bold (for)
+or bold and slanted (against), and the strongest are listed with their numbers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from html import escape
+
+from saywhy.display.parts import (
+    LEVELS,
+    STRONG,
+    boxes_of,
+    evolution,
+    level_of,
+    margins,
+    marked_names,
+    number,
+    peak,
+    segments,
+    settles,
+    strongest,
+    strongest_pairs,
+    visible,
+)
+from saywhy.errors import InputError
+from saywhy.types import Alignments, Explanation, FreeText, Header, Rationale, Span, Word, WordScores
+
+__all__ = ["STYLE", "explanation_html", "safe", "words_html"]
+
+BLUE, ORANGE = (0, 110, 190), (226, 112, 0)
+STRONGEST_ALPHA = 0.6
+MATRIX_SIDE = 60
+LONG_TEXT = 4000
+# A translucent background keeps the host page's own ink readable, whether its theme is light or dark.
+_SHADES = "".join(
+    f".saywhy .{name}{level}{{background:rgba({r},{g},{b},{STRONGEST_ALPHA * level / LEVELS:.2f})}}"
+    for name, (r, g, b) in (("f", BLUE), ("a", ORANGE))
+    for level in range(1, LEVELS + 1)
+)
+STYLE = (
+    ".saywhy{line-height:1.5;max-width:60rem}"
+    ".saywhy p{margin:.3em 0}"
+    ".saywhy .sw-text{white-space:pre-wrap;overflow-wrap:anywhere;line-height:1.85;margin:.1em 0 .5em}"
+    ".saywhy .sw-text span{border-radius:.2em;padding:.12em 0}"
+    ".saywhy .st{font-weight:650}.saywhy .st.ag{font-style:italic}"
+    ".saywhy .go{text-decoration:underline;text-decoration-thickness:2px;text-underline-offset:.28em}"
+    ".saywhy .sw-name,.saywhy .sw-key,.saywhy .sw-top,.saywhy .sw-more{font-size:.85em;opacity:.85}"
+    ".saywhy .sw-name{display:block;font-weight:600}"
+    ".saywhy .sw-key span{border-radius:.2em;padding:.05em .4em}"
+    ".saywhy .sw-note{border-inline-start:3px solid;padding-inline-start:.6em;font-size:.9em}"
+    ".saywhy .sw-scroll{overflow-x:auto;max-width:100%}"
+    ".saywhy table.sw-matrix{border-collapse:collapse;font-size:.85em;margin:.4em 0;width:auto}"
+    ".saywhy .sw-matrix th{font-weight:400;text-align:end;padding:0 .5em;white-space:nowrap;border:0;background:none}"
+    ".saywhy .sw-matrix thead th{writing-mode:vertical-rl;transform:rotate(180deg);text-align:start;padding:.4em 0}"
+    ".saywhy .sw-matrix td{width:1.7em;min-width:1.7em;height:1.7em;padding:0;border:1px solid rgba(128,128,128,.25)}"
+    ".saywhy .sw-matrix td.bt{border-top:2px solid}.saywhy .sw-matrix td.bb{border-bottom:2px solid}"
+    ".saywhy .sw-matrix td.bl{border-left:2px solid}.saywhy .sw-matrix td.br{border-right:2px solid}"
+    ".saywhy .sw-quote{font-size:1.1em;margin:.4em 0;padding-inline-start:.8em;border-inline-start:3px solid}"
+    ".saywhy dl{display:grid;grid-template-columns:max-content 1fr;gap:.1em 1em;margin:.4em 0}"
+    ".saywhy dd{margin:0;overflow-wrap:anywhere}.saywhy summary{cursor:pointer}" + _SHADES
+)
+
+
+def words_html(
+    texts: Sequence[str],
+    words: Sequence[Word] = (),
+    scores: Sequence[float] = (),
+    *,
+    selected: Sequence[bool] = (),
+    gold: Sequence[Span] = (),
+    names: Sequence[str] = (),
+) -> str:
+    """The texts, field by field, with words coloured by score or selection and gold spans underlined.
+
+    Args:
+        texts: all fields as the user gave them, in the order ``Word.field`` counts.
+        words: the words, placed by their offsets.
+        scores: one number a word; with ``selected`` they are shown on hover only.
+        selected: one flag a word; selected neighbours are joined.
+        gold: spans to underline.
+        names: a heading for each field; an empty one is left out.
+
+    Returns:
+        HTML that expects `STYLE` and a surrounding element of class ``saywhy``.
+    """
+    for what, given in (("scores", scores), ("flags", selected)):
+        if len(given) not in (0, len(words)):
+            raise InputError(f"{len(words)} words need as many {what}, not {len(given)}")
+    top, out = peak(scores), []
+    terse = len(words) > LONG_TEXT
+    for field, text in enumerate(texts):
+        name = names[field] if field < len(names) else ""
+        pieces = []
+        for chunk, at, is_gold in segments(text, field, words, gold, selected):
+            shown, classes, title = safe(chunk), [], ""
+            if at is not None:
+                level = (STRONG if selected[at] else 0) if selected else level_of(scores[at], top) if scores else 0
+                classes = _classes(level)
+                # Weak words of very long texts lose their score on hover, which keeps the page light.
+                if scores and (level or not terse):
+                    title = f' title="{number(scores[at])}"'
+            classes += ["go"] if is_gold else []
+            attributes = (f' class="{" ".join(classes)}"' if classes else "") + title
+            pieces.append(f"<span{attributes}>{shown}</span>" if attributes else shown)
+        heading = f'<span class="sw-name">{safe(name)}</span>' if name else ""
+        out.append(f'<div class="sw-field">{heading}<div class="sw-text" dir="auto">{"".join(pieces)}</div></div>')
+    return "".join(out)
+
+
+def explanation_html(explanation: Explanation, *, gold: Sequence[Span] = (), compact: bool = False) -> str:
+    """One explanation as a self-contained fragment: no script, nothing fetched, every text escaped.
+
+    Args:
+        explanation: any of the four kinds.
+        gold: spans of the true rationale, underlined.
+        compact: leave out the style sheet, the colour key and the prediction, for a page that has them already.
+    """
+    header = explanation.header
+    names = marked_names(header)
+    fields = header.texts + header.choices
+    parts = [f'<p class="sw-head">{_headline(header, compact)}</p>']
+    if isinstance(explanation, WordScores):
+        parts.append(words_html(fields, explanation.words, explanation.scores, gold=gold, names=names))
+        parts.append(_top_html(strongest(explanation.words, explanation.scores)))
+        if not compact:
+            parts.append(_key(header.target, explanation.scores))
+    elif isinstance(explanation, Rationale):
+        chosen = explanation.selected
+        parts.append(
+            words_html(fields, explanation.words, explanation.scores, selected=chosen, gold=gold, names=names)
+        )
+        share = f"{sum(chosen)} of {len(chosen)} words selected"
+        parts.append(f'<p class="sw-top">{share}</p>')
+    elif isinstance(explanation, Alignments):
+        words, strength = margins(explanation)
+        parts.append(words_html(fields, words, strength, gold=gold, names=names))
+        rows, columns = [w.text for w in explanation.premise], [w.text for w in explanation.hypothesis]
+        boxes = boxes_of(explanation)
+        label = "scores of word pairs, premise by hypothesis"
+        parts.append(_matrix(rows, columns, explanation.scores, peak(strength), boxes, label))
+        phrases = ((f"{a} ↔ {b}", s) for a, b, s in explanation.phrases)
+        parts.append(_top_html([*phrases] or strongest_pairs(explanation, 5)))
+    elif isinstance(explanation, FreeText):
+        parts.append(words_html(fields, names=names, gold=gold))
+        sentence = safe(explanation.sentence)
+        parts.append(f'<blockquote class="sw-quote" dir="auto">{sentence}</blockquote>')
+        if explanation.steps:
+            columns, by_label = evolution(explanation)
+            parts.append(_matrix(header.labels, columns, by_label, 1.0, [], "probability of each label, word by word"))
+            parts.append(f'<p class="sw-top">{safe(settles(explanation))}</p>')
+    parts += [f'<p class="sw-note">{safe(note)}</p>' for note in header.notes]
+    parts.append(_details(explanation))
+    style = "" if compact else f"<style>{STYLE}</style>"
+    return f'<div class="saywhy">{style}{"".join(parts)}</div>'
+
+
+def _classes(level: int) -> list[str]:
+    if not level:
+        return []
+    strong = ["st"] if abs(level) >= STRONG else []
+    return [f"{'f' if level > 0 else 'a'}{abs(level)}", *strong, *(["ag"] if strong and level < 0 else [])]
+
+
+def safe(text: str) -> str:
+    """Text for an HTML text node or a quoted attribute."""
+    return escape(visible(text))
+
+
+def _headline(header: Header, compact: bool) -> str:
+    against = f" against <b>{safe(header.against)}</b>" if header.against else ""
+    said = ""
+    if header.probabilities and not compact:
+        said = f" · model says <b>{safe(header.prediction.label)}</b> ({header.prediction.probability:.2f})"
+    return f"<b>{safe(header.method)}</b> for <b>{safe(header.target)}</b>{against}{said}"
+
+
+def _top_html(items: Sequence[tuple[str, float]]) -> str:
+    if not items:
+        return '<p class="sw-top">No word stands out: all scores are equal to zero or nearly so.</p>'
+    listed = " · ".join(f"<bdi>{safe(text)}</bdi> {number(score)}" for text, score in items)
+    return f'<p class="sw-top">Strongest: {listed}</p>'
+
+
+def _key(target: str, scores: Sequence[float]) -> str:
+    against = ' <span class="a7 st ag">speaks against it</span>' if any(s < 0 for s in scores) else ""
+    return f'<p class="sw-key"><span class="f7 st">speaks for {safe(target)}</span>{against}</p>'
+
+
+def _matrix(
+    rows: Sequence[str],
+    columns: Sequence[str],
+    values: Sequence[Sequence[float]],
+    top: float,
+    boxes: Sequence[tuple[int, int, int, int]],
+    label: str,
+) -> str:
+    """A table of coloured cells; a large one shows its strongest rows and columns and says so."""
+    across = [[values[i][j] for i in range(len(rows))] for j in range(len(columns))]
+    kept_rows, kept_columns = _strongest_lines(values), _strongest_lines(across)
+    head = "".join(f'<th scope="col">{safe(columns[j])}</th>' for j in kept_columns)
+    body = []
+    for i in kept_rows:
+        cells = []
+        for j in kept_columns:
+            classes = [c for c in _classes(level_of(values[i][j], top)) if c not in ("st", "ag")]
+            for t, b, left, r in boxes:
+                if t <= i <= b and left <= j <= r:
+                    edges = (("bt", i == t), ("bb", i == b), ("bl", j == left), ("br", j == r))
+                    classes += [name for name, there in edges if there]
+            style = f' class="{" ".join(dict.fromkeys(classes))}"' if classes else ""
+            cells.append(f'<td{style} title="{safe(rows[i])} / {safe(columns[j])}: {number(values[i][j])}"></td>')
+        body.append(f'<tr><th scope="row">{safe(rows[i])}</th>{"".join(cells)}</tr>')
+    cut = ""
+    if len(kept_rows) < len(rows) or len(kept_columns) < len(columns):
+        shown = f"{len(kept_rows)} of {len(rows)} rows and {len(kept_columns)} of {len(columns)} columns"
+        cut = f'<p class="sw-note">The table shows the strongest {shown}.</p>'
+    table = f'<table class="sw-matrix"><thead><tr><td></td>{head}</tr></thead><tbody>{"".join(body)}</tbody></table>'
+    return f'<div class="sw-scroll" role="region" tabindex="0" aria-label="{safe(label)}">{table}</div>{cut}'
+
+
+def _strongest_lines(values: Sequence[Sequence[float]]) -> list[int]:
+    order = sorted(range(len(values)), key=lambda i: -peak(values[i]))
+    return sorted(order[:MATRIX_SIDE])
+
+
+def _details(explanation: Explanation) -> str:
+    header = explanation.header
+    facts: dict[str, object] = {
+        "explained output": header.output,
+        "space": header.space,
+        "erasure": header.erasure,
+        **{str(k): v for k, v in header.parameters.items()},
+        "seed": header.seed,
+        "error": getattr(explanation, "error", None),
+        "cost": getattr(explanation, "cost", None) or None,
+        "model": header.model,
+        "version": header.version,
+    }
+    shown = "".join(f"<dt>{safe(k)}</dt><dd>{safe(_fact(v))}</dd>" for k, v in facts.items() if v not in (None, ""))
+    return f'<details class="sw-more"><summary>How it was made</summary><dl>{shown}</dl></details>'
+
+
+def _fact(value: object) -> str:
+    if isinstance(value, Mapping):
+        return ", ".join(f"{v} {k}" for k, v in value.items())
+    return f"{value:.3g}" if isinstance(value, float) else str(value)

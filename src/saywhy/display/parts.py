@@ -1,0 +1,219 @@
+"""What the HTML and the terminal views share: cutting a text at its words, grading scores, naming fields."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterator, Sequence
+
+from saywhy.types import Alignments, FreeText, Header, Span, Word
+
+__all__ = [
+    "LEVELS",
+    "STRONG",
+    "boxes_of",
+    "evolution",
+    "field_names",
+    "finite",
+    "level_of",
+    "margins",
+    "marked_names",
+    "number",
+    "peak",
+    "segments",
+    "settles",
+    "strongest",
+    "strongest_pairs",
+    "visible",
+]
+
+LEVELS, STRONG = 9, 6
+
+
+def visible(text: str) -> str:
+    r"""The text with control characters as pictures, so that they reach neither an HTML parser nor a terminal.
+
+    Keeps its length and its tabs and line breaks; lone surrogates become U+FFFD.
+
+    Example:
+        >>> visible("a\x00b")
+        'a␀b'
+    """
+    if text.isprintable():
+        return text
+    return "".join(_picture(c) for c in text)
+
+
+def _picture(c: str) -> str:
+    code = ord(c)
+    if c in "\t\n\r" or 0x1F < code < 0x7F:
+        return c
+    if code < 0x20:
+        return chr(0x2400 + code)
+    if code == 0x7F:
+        return "\u2421"
+    return "\ufffd" if 0x80 <= code < 0xA0 or 0xD800 <= code < 0xE000 else c
+
+
+def field_names(header: Header) -> tuple[str, ...]:
+    """What the texts and choices are called on screen: nothing for one text, else premise, question, choice 1..."""
+    if header.choices:
+        return _texts(header.texts, "question") + tuple(f"choice {i + 1}" for i in range(len(header.choices)))
+    if len(header.texts) == 2:
+        span = "span" in header.output or header.parameters.get("task") == "span-qa"
+        return ("question", "context") if span else ("premise", "hypothesis")
+    return _texts(header.texts, "")
+
+
+def marked_names(header: Header) -> tuple[str, ...]:
+    """The same, where a choice also says how likely the model finds it and whether it is predicted or explained."""
+    names = list(field_names(header))
+    if header.choices and len(header.probabilities) == len(header.choices):
+        first, best = len(header.texts), header.prediction.index
+        for i, probability in enumerate(header.probabilities):
+            names[first + i] += f" · {probability:.2f}" + (" · predicted" if i == best else "")
+            names[first + i] += " · explained" if header.labels[i] == header.target else ""
+    return tuple(names)
+
+
+def _texts(texts: Sequence[str], only: str) -> tuple[str, ...]:
+    return (only,) if len(texts) == 1 else tuple(f"text {i + 1}" for i in range(len(texts)))
+
+
+def segments(
+    text: str, field: int, words: Sequence[Word], gold: Sequence[Span], selected: Sequence[bool] = ()
+) -> Iterator[tuple[str, int | None, bool]]:
+    """Cut a text at the edges of words and gold spans; the chunks always add up to the text.
+
+    Overlapping or misplaced words are clipped, never repeated. A gap between two selected words belongs to the first.
+    """
+    size = len(text)
+    owner: list[tuple[int, int, int]] = []
+    cursor = 0
+    for at in sorted((i for i, w in enumerate(words) if w.field == field), key=lambda i: words[i].start):
+        start, end = max(words[at].start, cursor), min(words[at].end, size)
+        if start < end:
+            if owner and selected and selected[at] and selected[owner[-1][2]] and not text[cursor:start].strip():
+                owner[-1] = (owner[-1][0], start, owner[-1][2])
+            owner.append((start, end, at))
+            cursor = end
+    lines = sorted((max(s.start, 0), min(s.end, size)) for s in gold if s.field == field and s.start < s.end)
+    places = [(a, b) for a, b, _ in owner] + [(a, b) for a, b in lines if a < b]
+    edges = sorted({0, size, *(edge for place in places for edge in place)})
+    word, line, reach = 0, 0, 0
+    for start, end in itertools.pairwise(edges):
+        while word < len(owner) and owner[word][1] <= start:
+            word += 1
+        while line < len(lines) and lines[line][0] <= start:
+            reach, line = max(reach, lines[line][1]), line + 1
+        inside = word < len(owner) and owner[word][0] <= start
+        yield text[start:end], owner[word][2] if inside else None, start < reach
+
+
+def finite(score: float) -> float:
+    """The score, or zero where it is not a number a colour can show."""
+    return score if math.isfinite(score) else 0.0
+
+
+def peak(scores: Sequence[float]) -> float:
+    """The largest size among the scores."""
+    return max((abs(finite(s)) for s in scores), default=0.0)
+
+
+def level_of(score: float, top: float) -> int:
+    """From -LEVELS (against) to LEVELS (for); 0 below a twentieth of the largest score."""
+    share = finite(score) / top if top > 0 else 0.0
+    return 0 if abs(share) < 0.05 else int(math.copysign(max(1, round(abs(share) * LEVELS)), share))
+
+
+def number(score: float) -> str:
+    """A score with its sign, three digits after the point unless it is tiny or huge."""
+    if not math.isfinite(score):
+        return str(score)
+    size = abs(score)
+    digits = f"{size:.3f}" if size == 0 or 0.001 <= size < 1000 else f"{size:.2e}"
+    return f"{'−' if score < 0 else '+'}{digits}"
+
+
+def strongest(words: Sequence[Word], scores: Sequence[float], k: int = 3) -> list[tuple[str, float]]:
+    """The k strongest words for and the k strongest against, in that order."""
+    top = peak(scores)
+    order = sorted((i for i in range(len(words)) if level_of(scores[i], top)), key=lambda i: -scores[i])
+    best, worst = [i for i in order if scores[i] > 0][:k], [i for i in reversed(order) if scores[i] < 0][:k]
+    return [(words[i].text, scores[i]) for i in best + worst]
+
+
+def strongest_pairs(explanation: Alignments, k: int) -> list[tuple[str, float]]:
+    """The k word pairs with the largest scores."""
+    cells = [(i, j) for i, row in enumerate(explanation.scores) for j in range(len(row))]
+    cells.sort(key=lambda c: -abs(finite(explanation.scores[c[0]][c[1]])))
+    premise, hypothesis = explanation.premise, explanation.hypothesis
+    return [(f"{premise[i].text} ↔ {hypothesis[j].text}", explanation.scores[i][j]) for i, j in cells[:k]]
+
+
+def margins(explanation: Alignments) -> tuple[tuple[Word, ...], list[float]]:
+    """Each word with its strongest pair."""
+    rows = [max(row, key=lambda s: abs(finite(s)), default=0.0) for row in explanation.scores]
+    columns = [max(column, key=lambda s: abs(finite(s))) for column in zip(*explanation.scores, strict=True)]
+    return explanation.premise + explanation.hypothesis, rows + columns
+
+
+def boxes_of(explanation: Alignments) -> list[tuple[int, int, int, int]]:
+    """The rectangle (first row, last row, first column, last column) of each phrase pair that can be found."""
+    boxes = []
+    for first, second, _ in explanation.phrases:
+        places = [
+            (a, b, c, d)
+            for a, b in _runs(explanation.premise, first)
+            for c, d in _runs(explanation.hypothesis, second)
+        ]
+        if places:
+            boxes.append(max(places, key=lambda p: _inside(explanation.scores, p)))
+    return boxes
+
+
+def _inside(scores: Sequence[Sequence[float]], box: tuple[int, int, int, int]) -> float:
+    top, bottom, left, right = box
+    return sum(finite(s) for row in scores[top : bottom + 1] for s in row[left : right + 1])
+
+
+def _runs(words: Sequence[Word], phrase: str) -> list[tuple[int, int]]:
+    def bare(text: str) -> str:
+        return "".join(c for c in text if c.isalnum()) or "".join(text.split())
+
+    wanted, found = bare(phrase), []
+    for start in range(len(words) if wanted else 0):
+        grown = ""
+        for end in range(start, len(words)):
+            grown += bare(words[end].text)
+            if grown == wanted:
+                found.append((start, end))
+            if len(grown) >= len(wanted):
+                break
+    return found
+
+
+def evolution(explanation: FreeText) -> tuple[list[str], list[list[float]]]:
+    """Column names (the sentence's words) and one row of probabilities a label.
+
+    One more step than words is the distribution at the end of the sentence, two more are its start and its end; any
+    other number of steps is counted.
+    """
+    words, steps = explanation.sentence.split(), explanation.steps
+    extra = len(steps) - len(words)
+    columns = {0: words, 1: [*words, "end"], 2: ["start", *words, "end"]}.get(
+        extra, [str(i + 1) for i in range(len(steps))]
+    )
+    return columns, [list(row) for row in zip(*steps, strict=True)]
+
+
+def settles(explanation: FreeText) -> str:
+    """A sentence that says with which word the final label took the lead for good."""
+    columns, _ = evolution(explanation)
+    leads = [max(range(len(step)), key=step.__getitem__) for step in explanation.steps]
+    at = len(leads) - 1
+    while at and leads[at - 1] == leads[-1]:
+        at -= 1
+    label = explanation.header.labels[leads[-1]]
+    final = f"{label} ({explanation.steps[-1][leads[-1]]:.2f})"
+    return f"{final} from the start" if at == 0 else f"{final} leads from “{columns[at]}” on"
