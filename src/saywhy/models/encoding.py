@@ -1,0 +1,243 @@
+"""From examples to rows of pieces: tokenizing, the word map, texts that are too long, padded batches."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from saywhy.data.words import PieceMap, example_words, map_pieces
+from saywhy.errors import InputError, OptionError, SayWhyWarning, TooLongError
+from saywhy.types import Example, Word
+
+__all__ = ["TRUNCATIONS", "Batch", "Encoded", "Encoder", "Row", "collate"]
+
+TRUNCATIONS = ("error", "head", "window")
+
+
+@dataclass(frozen=True)
+class Row:
+    """One sequence of pieces that the network reads: a text, a window of it, or a question with one choice.
+
+    ``attention`` is 1 where a piece is attended to; ``offsets`` and ``fields`` say where each piece comes from.
+    ``span`` is the first and last piece of the answer a span-QA row is asked about.
+    """
+
+    ids: np.ndarray
+    types: np.ndarray | None
+    pieces: PieceMap
+    offsets: tuple[tuple[int, int], ...]
+    fields: tuple[int | None, ...]
+    attention: np.ndarray | None = None
+    positions: np.ndarray | None = None
+    keep: np.ndarray | None = None
+    span: tuple[int, int] | None = None
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+
+@dataclass(frozen=True)
+class Encoded:
+    """An example with its words and its rows."""
+
+    example: Example
+    words: tuple[Word, ...]
+    rows: tuple[Row, ...]
+    notes: tuple[str, ...] = ()
+
+
+@dataclass
+class Batch:
+    """Padded tensors of several rows. ``owner`` gives each row's item; ``size`` is the number of items."""
+
+    inputs: dict[str, Tensor]
+    lengths: Tensor
+    owner: Tensor
+    size: int
+    rows: tuple[Row, ...] = ()
+
+    def to(self, device: torch.device | str) -> Batch:
+        """The same batch on another device."""
+        return replace(
+            self,
+            inputs={k: v.to(device) for k, v in self.inputs.items()},
+            lengths=self.lengths.to(device),
+            owner=self.owner.to(device),
+        )
+
+
+def collate(rows: Sequence[Row], owner: Sequence[int] | np.ndarray, pad_id: int) -> Batch:
+    """Pad rows on the right into tensors. Shapes: every input rows x L."""
+    length = max(len(row) for row in rows)
+    shape = (len(rows), length)
+    ids = np.full(shape, pad_id, dtype=np.int64)
+    attention = np.zeros(shape, dtype=np.int64)
+    types = np.zeros(shape, dtype=np.int64) if rows[0].types is not None else None
+    positions = np.zeros(shape, dtype=np.int64) if any(row.positions is not None for row in rows) else None
+    for i, row in enumerate(rows):
+        n = len(row)
+        ids[i, :n] = row.ids
+        attention[i, :n] = 1 if row.attention is None else row.attention
+        if types is not None:
+            types[i, :n] = row.types
+        if positions is not None:
+            positions[i, :n] = row.positions
+    inputs = {"input_ids": torch.from_numpy(ids), "attention_mask": torch.from_numpy(attention)}
+    if types is not None:
+        inputs["token_type_ids"] = torch.from_numpy(types)
+    if positions is not None:
+        inputs["position_ids"] = torch.from_numpy(positions)
+    owners = torch.as_tensor(np.asarray(owner, dtype=np.int64))
+    return Batch(
+        inputs,
+        torch.tensor([len(row) for row in rows]),
+        owners,
+        int(owners.max()) + 1 if len(owners) else 0,
+        tuple(rows),
+    )
+
+
+@dataclass
+class Encoder:
+    """Turns examples into rows with a fast tokenizer.
+
+    Args:
+        tokenizer: a fast tokenizer of transformers; never changed.
+        max_length: the most pieces the network can read, or None.
+        splitter: how texts are cut into words.
+        stride: share of a window that overlaps with the one before it.
+    """
+
+    tokenizer: Any
+    max_length: int | None
+    splitter: str = "unicode"
+    stride: float = 0.25
+    type_ids: bool = field(init=False)
+
+    def __post_init__(self) -> None:
+        if not getattr(self.tokenizer, "is_fast", False):
+            raise OptionError(
+                f"{type(self.tokenizer).__name__} is not a fast tokenizer; character offsets need one (use_fast=True)"
+            )
+        self.type_ids = "token_type_ids" in getattr(self.tokenizer, "model_input_names", ())
+
+    @property
+    def pad_id(self) -> int:
+        """Id that fills up short rows; it is masked, so any will do where the tokenizer has none."""
+        return self.tokenizer.pad_token_id if self.tokenizer.pad_token_id is not None else 0
+
+    def encode(self, example: Example, truncation: str = "error") -> Encoded:
+        """Encode one example; choices give a row each, long texts an error, a cut or windows."""
+        if truncation not in TRUNCATIONS:
+            raise OptionError(f"unknown truncation {truncation!r}; use one of {', '.join(TRUNCATIONS)}")
+        if not all(isinstance(text, str) for text in example.fields):
+            raise InputError(f"{example.where()}: texts must be strings")
+        words = example_words(example, self.splitter)
+        if example.choices:
+            pairs = [
+                (" ".join(example.texts), choice, (0, len(example.texts) + i)) for i, choice in enumerate(example.choices)
+            ]
+            if len(example.texts) > 1:
+                raise InputError(f"{example.where()}: choices go with one question; join context and question into one text")
+        elif len(example.texts) == 2:
+            pairs = [(example.texts[0], example.texts[1], (0, 1))]
+        elif len(example.texts) == 1:
+            pairs = [(example.texts[0], None, (0, 0))]  # type: ignore[list-item]
+        else:
+            raise InputError(f"{example.where()}: {len(example.texts)} texts; a model reads one or two")
+        rows: list[Row] = []
+        notes: list[str] = []
+        for first, second, numbers in pairs:
+            made, note = self._rows(example, words, first, second, numbers, truncation)
+            rows.extend(made)
+            notes.extend(n for n in note if n not in notes)
+        if example.choices and len(rows) != len(example.choices):
+            raise TooLongError(f"{example.where()}: a question with choices cannot be read in windows; use truncation='head'")
+        return Encoded(example, words, tuple(rows), tuple(notes))
+
+    def _rows(
+        self,
+        example: Example,
+        words: tuple[Word, ...],
+        first: str,
+        second: str | None,
+        numbers: tuple[int, int],
+        truncation: str,
+    ) -> tuple[list[Row], list[str]]:
+        # Lone surrogates cannot be encoded; one replacement character each keeps the offsets.
+        texts = [_encodable(t) for t in (first, second) if t is not None]
+        encodings = self._tokenize(texts)
+        size = len(encodings[0].ids)
+        notes: list[str] = []
+        if self.max_length is not None and size > self.max_length:
+            if truncation == "error":
+                raise TooLongError(
+                    f"{example.where()} has {size} pieces, the model reads {self.max_length}; "
+                    "choose truncation='head' to cut it or 'window' to read it in overlapping parts"
+                )
+            if truncation == "head":
+                encodings = self._tokenize(texts, max_length=self.max_length, truncation=True)[:1]
+                notes.append(f"cut to the first {len(encodings[0].ids)} of {size} pieces")
+            else:
+                longer = "only_first" if len(texts) == 1 or len(texts[0]) > len(texts[1]) else "only_second"
+                encodings = self._tokenize(
+                    texts,
+                    max_length=self.max_length,
+                    truncation=longer,
+                    stride=int(self.stride * self._room(texts, longer)),
+                    return_overflowing_tokens=True,
+                )
+                notes.append(f"read in {len(encodings)} overlapping windows of up to {self.max_length} pieces")
+            warnings.warn(f"{example.where()}: {notes[-1]}", SayWhyWarning, stacklevel=6)
+        rows = []
+        for encoding in encodings:
+            sequence = encoding.sequence_ids
+            fields = tuple(
+                None if s is None or special else numbers[s]
+                for s, special in zip(sequence, encoding.special_tokens_mask, strict=True)
+            )
+            ids = np.asarray(encoding.ids, dtype=np.int64)
+            offsets = tuple(encoding.offsets)
+            if not len(ids):
+                # A tokenizer without special tokens makes nothing of an empty text; a network must read something.
+                ids, fields, offsets = np.asarray([self.filler]), (None,), ((0, 0),)
+            types = np.zeros(len(ids), dtype=np.int64) if self.type_ids else None
+            if types is not None and len(encoding.type_ids) == len(ids):
+                types = np.asarray(encoding.type_ids, dtype=np.int64)
+            rows.append(Row(ids, types, map_pieces(words, offsets, fields), offsets, fields))
+        return rows, notes
+
+    @property
+    def filler(self) -> int:
+        """Id that stands in for a row with nothing left in it."""
+        for name in ("pad_token_id", "bos_token_id", "eos_token_id", "unk_token_id"):
+            number = getattr(self.tokenizer, name, None)
+            if number is not None:
+                return int(number)
+        return 0
+
+    def _tokenize(self, texts: list[str], **options: Any) -> list[Any]:
+        # `verbose=False` silences a warning about long texts: we raise or note it ourselves.
+        encoding = self.tokenizer(*([[t] for t in texts]), verbose=False, **options)
+        return list(encoding.encodings)
+
+    def _room(self, texts: list[str], which: str) -> int:
+        """How many pieces of the text that is cut fit into a window."""
+        assert self.max_length is not None
+        fixed = self.tokenizer.num_special_tokens_to_add(pair=len(texts) == 2)
+        if len(texts) == 2:
+            other = texts[1] if which == "only_first" else texts[0]
+            fixed += len(self.tokenizer(other, add_special_tokens=False, verbose=False)["input_ids"])
+        if fixed >= self.max_length - 1:
+            raise TooLongError(f"both texts are longer than the model's {self.max_length} pieces; use truncation='head'")
+        return self.max_length - int(fixed)
+
+
+def _encodable(text: str) -> str:
+    return "".join("\ufffd" if "\ud800" <= c <= "\udfff" else c for c in text) if not text.isascii() else text

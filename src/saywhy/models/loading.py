@@ -1,0 +1,232 @@
+"""`saywhy.load`: a folder, a hub name, a pipeline, a pair of model and tokenizer, or a prediction function."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import importlib.util
+import json
+import os
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from saywhy.errors import LoadError
+from saywhy.models.tasks import TASKS
+from saywhy.models.text_model import SETTINGS, BlackBox, TextModel
+
+__all__ = ["load"]
+
+_HEADS = {
+    "ForSequenceClassification": "text",
+    "ForMultipleChoice": "choices",
+    "ForQuestionAnswering": "span-qa",
+}
+
+
+def load(
+    model: Any,
+    tokenizer: Any = None,
+    *,
+    labels: Sequence[str] | None = None,
+    task: str | None = None,
+    splitter: str | None = None,
+    mask_token: str | None = None,
+    device: str | None = None,
+) -> TextModel:
+    """Make a `TextModel` of whatever is given; a `TextModel` is returned as it is.
+
+    Args:
+        model: a folder or hub name; a transformers pipeline; ``(model, tokenizer)``; a fitted scikit-learn classifier or
+            any function from a list of texts to a table of probabilities; or ``"file.py:name"`` / ``"module:name"`` of
+            one of these.
+        tokenizer: the tokenizer, where the model is a transformers model given alone.
+        labels: names of the classes; needed for a plain function, otherwise they replace the model's own.
+        task: ``text``, ``pair``, ``choices`` or ``span-qa``; found out where it is not given.
+        splitter: ``unicode`` or ``whitespace``; how texts are cut into words.
+        mask_token: for prediction functions: what stands in for a word under the erasure ``mask-token``.
+        device: where to put the network; stays where it is if None.
+
+    Example:
+        >>> def shouting(texts):
+        ...     return [[0.9, 0.1] if t.isupper() else [0.1, 0.9] for t in texts]
+        >>> load(shouting, labels=["loud", "quiet"]).predict("HELLO")[0].label
+        'loud'
+    """
+    if task is not None and task not in TASKS:
+        raise LoadError(f"unknown task {task!r}; known: {', '.join(TASKS)}")
+    if isinstance(model, TextModel):
+        if labels is None and task is None and splitter is None:
+            return model
+        if isinstance(model, BlackBox):
+            return BlackBox(
+                model.function,
+                labels or model.labels,
+                task or model.task.name,
+                splitter=splitter or model.splitter,
+                mask_token=mask_token or model.mask_token,
+            )
+        return TextModel(
+            model.module,
+            model.tokenizer,
+            task or model.task.name,
+            labels or model.labels,
+            splitter=splitter or model.splitter,
+        )
+    if isinstance(model, str | os.PathLike):
+        text = os.fspath(model)
+        if not Path(text).exists() and ":" in text:
+            found = _import(text)
+            labels = labels if labels is not None else getattr(found, "labels", None)
+            return load(found, tokenizer, labels=labels, task=task, splitter=splitter, mask_token=mask_token, device=device)
+        return _from_folder(text, labels, task, splitter, device)
+    if isinstance(model, tuple):
+        if len(model) != 2:
+            raise LoadError("a tuple must be (model, tokenizer)")
+        return _from_network(model[0], model[1], labels, task, splitter, device)
+    if hasattr(model, "model") and hasattr(model, "tokenizer") and hasattr(model, "task"):
+        return _from_network(model.model, model.tokenizer, labels, task, splitter, device)
+    if hasattr(model, "save_pretrained") and hasattr(model, "config"):
+        if tokenizer is None:
+            raise LoadError("a transformers model needs its tokenizer: load((model, tokenizer))")
+        return _from_network(model, tokenizer, labels, task, splitter, device)
+    return _from_function(model, labels, task, splitter, mask_token)
+
+
+def _from_function(
+    model: Any, labels: Sequence[str] | None, task: str | None, splitter: str | None, mask_token: str | None
+) -> BlackBox:
+    function = model.predict_proba if hasattr(model, "predict_proba") else model
+    if not callable(function):
+        raise LoadError(
+            f"cannot load a {type(model).__name__}; give a folder, a hub name, a pipeline, (model, tokenizer) or a "
+            "function from texts to probabilities"
+        )
+    owner = model if hasattr(model, "classes_") else getattr(function, "__self__", None)
+    if labels is None and hasattr(owner, "classes_"):
+        labels = [str(name) for name in owner.classes_]
+    if labels is None and task != "choices":
+        raise LoadError("a prediction function needs labels=[...], one name per column of its table")
+    return BlackBox(function, labels or (), task or "text", splitter=splitter or "unicode", mask_token=mask_token)
+
+
+def _from_network(
+    network: Any,
+    tokenizer: Any,
+    labels: Sequence[str] | None,
+    task: str | None,
+    splitter: str | None,
+    device: str | None,
+    settings: dict[str, Any] | None = None,
+) -> TextModel:
+    settings = settings or {}
+    architecture = type(network).__name__
+    kind = next((task for suffix, task in _HEADS.items() if architecture.endswith(suffix)), None)
+    if kind is None:
+        raise LoadError(
+            f"{architecture} has no head that decides something; saywhy explains models "
+            f"{', '.join(_HEADS)} (train one with `saywhy train`)"
+        )
+    if kind == "text":
+        if network.config.num_labels == 1 or network.config.problem_type == "regression":
+            raise LoadError(f"{architecture} predicts a number; saywhy explains classifiers")
+        labels = labels or settings.get("labels") or [network.config.id2label[i] for i in range(network.config.num_labels)]
+        if len(labels) != network.config.num_labels:
+            raise LoadError(f"{len(labels)} labels given, but the network has {network.config.num_labels} outputs")
+    name = task or settings.get("task") or kind
+    if (name in ("text", "pair")) != (kind == "text") or (kind != "text" and name != kind):
+        raise LoadError(f"{architecture} is a model for task {kind!r}, not {name!r}")
+    if device is not None:
+        network = network.to(device)
+    return TextModel(
+        network.eval(),
+        tokenizer,
+        name,
+        labels or (),
+        splitter=splitter or settings.get("splitter", "unicode"),
+        max_length=settings.get("max_length"),
+    )
+
+
+def _from_folder(
+    name: str, labels: Sequence[str] | None, task: str | None, splitter: str | None, device: str | None
+) -> TextModel:
+    import transformers
+
+    import saywhy.models  # noqa: F401  # our own networks register themselves with transformers there
+
+    folder = Path(name)
+    if folder.exists() and not (folder / "config.json").exists():
+        raise LoadError(f"{name} is not a model folder: it has no config.json")
+    settings: dict[str, Any] = {}
+    if (folder / SETTINGS).exists():
+        settings = json.loads((folder / SETTINGS).read_text(encoding="utf-8"))
+    with _quiet():
+        try:
+            config = transformers.AutoConfig.from_pretrained(name)
+            tokenizer = transformers.AutoTokenizer.from_pretrained(name)
+        except (OSError, ValueError) as error:
+            if not folder.exists():
+                raise LoadError(
+                    f"there is no folder {name!r}, and no model of that name can be had from the hub or its cache; "
+                    "give a folder made by `saywhy train`, a hub name, or file.py:function"
+                ) from error
+            raise LoadError(f"cannot read the model folder {name}: {_first_line(error)}") from error
+        architecture = (config.architectures or [""])[0]
+        kind = next((task for suffix, task in _HEADS.items() if architecture.endswith(suffix)), None)
+        if kind is None:
+            raise LoadError(
+                f"{name} holds {architecture or 'a network without a head'}, which decides nothing by itself; "
+                f"saywhy explains models {', '.join(_HEADS)} (train one with `saywhy train`)"
+            )
+        try:
+            network = getattr(transformers, TASKS[kind].auto_class).from_pretrained(name, use_safetensors=True)
+        except (OSError, ValueError) as error:
+            raise LoadError(f"cannot load the weights of {name}: {_first_line(error)} (safetensors only)") from error
+    return _from_network(network, tokenizer, labels, task, splitter, device, settings)
+
+
+def _import(spec: str) -> Any:
+    place, _, name = spec.rpartition(":")
+    try:
+        if place.endswith(".py"):
+            path = Path(place)
+            if not path.exists():
+                raise LoadError(f"there is no file {place}")
+            found = importlib.util.spec_from_file_location(path.stem, path)
+            assert found is not None
+            assert found.loader is not None
+            module = importlib.util.module_from_spec(found)
+            sys.modules.setdefault(path.stem, module)
+            found.loader.exec_module(module)
+        else:
+            module = importlib.import_module(place)
+    except ImportError as error:
+        raise LoadError(f"cannot import {place!r}: {error}") from error
+    target: Any = module
+    for part in name.split("."):
+        if not hasattr(target, part):
+            raise LoadError(f"{place} has no {name!r}")
+        target = getattr(target, part)
+    return target
+
+
+@contextlib.contextmanager
+def _quiet() -> Iterator[None]:
+    """Hold back transformers' progress bars and notes while it loads; errors come as exceptions anyway."""
+    from transformers.utils import logging
+
+    level, bars = logging.get_verbosity(), logging.is_progress_bar_enabled()
+    logging.set_verbosity_error()
+    logging.disable_progress_bar()
+    try:
+        yield
+    finally:
+        logging.set_verbosity(level)
+        if bars:
+            logging.enable_progress_bar()
+
+
+def _first_line(error: Exception) -> str:
+    return str(error).strip().split("\n")[0]

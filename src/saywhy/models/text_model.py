@@ -1,0 +1,386 @@
+"""The one wrapper: whatever a model is, here it has words, scores, capabilities and a fingerprint."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import inspect
+import json
+import os
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+import xxhash
+from torch import Tensor, nn
+
+from saywhy.data.words import example_words
+from saywhy.errors import CapabilityError, InputError, OptionError
+from saywhy.models.attention_door import open_attention_door
+from saywhy.models.embedding_door import embedding_modules
+from saywhy.models.encoding import Encoded, Encoder, Row, collate
+from saywhy.models.tasks import Task, make_task
+from saywhy.types import Example, Prediction, TextInput, Word, as_examples
+
+__all__ = ["SETTINGS", "BlackBox", "TextModel", "longest_input"]
+
+SETTINGS = "saywhy.json"
+
+
+class TextModel:
+    """A text model: a transformers network with its tokenizer and task.
+
+    Use `saywhy.load` to make one. The network itself is not changed, except that its attention is sent through a
+    function that is SDPA unless somebody taps it.
+
+    Args:
+        network: a transformers model with a head for the task.
+        tokenizer: its fast tokenizer.
+        task: ``text``, ``pair``, ``choices`` or ``span-qa``.
+        labels: names of the classes.
+        splitter: how texts are cut into words.
+        max_length: the most pieces it reads; found out if None.
+    """
+
+    def __init__(
+        self,
+        network: nn.Module,
+        tokenizer: Any,
+        task: str = "text",
+        labels: Sequence[str] = (),
+        *,
+        splitter: str = "unicode",
+        max_length: int | None = None,
+    ) -> None:
+        self.network: nn.Module | None = network
+        self.tokenizer = tokenizer
+        self.splitter = splitter
+        if max_length is None:
+            max_length = longest_input(network, tokenizer)
+        self.encoder = Encoder(tokenizer, max_length, splitter)
+        accepted = inspect.signature(network.forward).parameters
+        self.encoder.type_ids = self.encoder.type_ids and "token_type_ids" in accepted
+        self.task: Task = make_task(task, labels, self.encoder.pad_id)
+        self.labels = self.task.labels
+        self.attention_kinds: tuple[str, ...] = ()
+        self.no_attention = ""
+        self._fingerprint: tuple[tuple[Any, ...], str] | None = None
+        door = self._open_door()
+        if isinstance(door, str):
+            self.no_attention = door
+        else:
+            self.attention_kinds = door
+
+    @property
+    def capabilities(self) -> frozenset[str]:
+        """What explainers can ask of it: outputs, gradients, embeddings, attention."""
+        found = {"outputs", "gradients"}
+        if self.network is not None and embedding_modules(self.network):
+            found.add("embeddings")
+        if self.attention_kinds:
+            found.add("attention")
+        return frozenset(found)
+
+    @property
+    def device(self) -> torch.device:
+        """Where the network's parameters are."""
+        return next(self.module.parameters()).device
+
+    @property
+    def module(self) -> nn.Module:
+        """The network; an error for a black box."""
+        if self.network is None:
+            raise CapabilityError("a black box has no network inside")
+        return self.network
+
+    @contextlib.contextmanager
+    def evaluation(self) -> Iterator[nn.Module]:
+        """The network in evaluation mode, for the time being."""
+        network = self.module
+        training = network.training
+        if training:
+            network.eval()
+        try:
+            yield network
+        finally:
+            if training:
+                network.train()
+
+    def words(self, example: TextInput) -> tuple[Word, ...]:
+        """The words of an example, all fields."""
+        return example_words(as_examples(example)[0][0], self.splitter)
+
+    def encode(self, examples: Sequence[Example], truncation: str = "error") -> list[Encoded]:
+        """Encode examples of this task's shape."""
+        if truncation == "window" and not self.task.windows:
+            raise OptionError(f"task {self.task.name!r} cannot be read in windows; use truncation='head'")
+        for example in examples:
+            self.task.check(example)
+        return [self.encoder.encode(example, truncation) for example in examples]
+
+    def prepare(self, examples: Sequence[Example], truncation: str = "error", batch_size: int = 32) -> list[Encoded]:
+        """Encode examples and fix what each is asked about, where that depends on the model's own answer."""
+        encoded = self.encode(examples, truncation)
+        with self.evaluation() as network, torch.no_grad():
+            made: list[Encoded] = []
+            for start in range(0, len(encoded), batch_size):
+                made.extend(self.task.anchored(network, encoded[start : start + batch_size]))
+        return made
+
+    def raw(self, rows: Sequence[Row], batch_size: int = 32) -> Tensor:
+        """Scores of rows, rows x C, without gradients: shortest first, at most batch_size at a time."""
+        order = sorted(range(len(rows)), key=lambda i: len(rows[i]))
+        parts = []
+        with self.evaluation() as network, torch.inference_mode():
+            for start in range(0, len(order), batch_size):
+                chunk = [rows[i] for i in order[start : start + batch_size]]
+                batch = collate(chunk, range(len(chunk)), self.task.pad_id).to(self.device)
+                parts.append(self.task.raw(network, batch).float().cpu())
+        return torch.cat(parts)[np.argsort(order)]
+
+    def scores(self, encoded: Sequence[Encoded], batch_size: int = 32) -> Tensor:
+        """Scores of encoded examples, N x K; softmax gives probabilities."""
+        owner = torch.tensor([i for i, item in enumerate(encoded) for _ in item.rows])
+        raw = self.raw([row for item in encoded for row in item.rows], batch_size)
+        return self.task.combine(raw, owner, len(encoded))
+
+    def predict(
+        self, inputs: TextInput | Sequence[TextInput], *, batch_size: int = 32, truncation: str = "error"
+    ) -> list[Prediction]:
+        """Predict one input or a list of them; always returns a list."""
+        examples, _ = as_examples(inputs)
+        if not examples:
+            return []
+        encoded = self.prepare(examples, truncation, batch_size)
+        table = self.task.probabilities(self.scores(encoded, batch_size))
+        return [self.prediction(item, row) for item, row in zip(encoded, table, strict=True)]
+
+    def prediction(self, encoded: Encoded, probabilities: Tensor | np.ndarray) -> Prediction:
+        """A prediction from a row of probabilities."""
+        names = self.task.names(encoded)
+        values = tuple(float(p) for p in probabilities[: len(names)])
+        best = max(range(len(values)), key=values.__getitem__)
+        return Prediction(names[best], values[best], names, values)
+
+    def label_index(self, label: str | int, example: Example | None = None) -> int:
+        """Index of a label given by name or by index; for choices, of the choice."""
+        names = example.choices if example is not None and example.choices else self.labels
+        if self.task.name == "span-qa":
+            names = ("answer", "anything else")
+        if isinstance(label, int) and not isinstance(label, bool):
+            if -len(names) <= label < len(names):
+                return label % len(names)
+        elif isinstance(label, str):
+            for fold in (str, str.casefold):
+                found = [i for i, name in enumerate(names) if fold(name) == fold(label)]
+                if found:
+                    return found[0]
+            if label.isdecimal() and int(label) < len(names):
+                return int(label)
+        raise InputError(f"no label {label!r}; the labels are {', '.join(names)}")
+
+    @property
+    def fingerprint(self) -> str:
+        """Sixteen hex digits of the weights, the configuration, the tokenizer and the labels.
+
+        Asked for again, it is computed again if any tensor was replaced, written to, or differs in a sample of its
+        numbers, so that it also follows training and `parameter.data` assignments.
+        """
+        tensors = [*self.module.parameters(), *self.module.buffers()]
+        key = tuple((t.data_ptr(), t._version, tuple(t.shape), _sample(t)) for t in tensors)
+        if self._fingerprint is None or self._fingerprint[0] != key:
+            digest = xxhash.xxh3_64()
+            for name, tensor in self.module.state_dict().items():
+                digest.update(name.encode())
+                digest.update(np.ascontiguousarray(tensor.detach().cpu().view(torch.uint8).numpy()).data)
+            digest.update(self._static().encode())
+            self._fingerprint = (key, digest.hexdigest())
+        return self._fingerprint[1]
+
+    def _static(self) -> str:
+        config = getattr(self.module, "config", None)
+        facts = config.to_dict() if config is not None else {}
+        for volatile in ("_name_or_path", "transformers_version", "_attn_implementation"):
+            facts.pop(volatile, None)
+        backend = getattr(self.tokenizer, "backend_tokenizer", None)
+        vocabulary = ""
+        if backend is not None:
+            # Truncation and padding are settings of the last call, not of the tokenizer.
+            state = json.loads(backend.to_str())
+            state.pop("truncation", None)
+            state.pop("padding", None)
+            vocabulary = json.dumps(state, sort_keys=True)
+        return json.dumps([facts, vocabulary, self.task.name, self.labels, self.splitter], default=str, sort_keys=True)
+
+    def save(self, folder: str | os.PathLike[str]) -> None:
+        """Write a folder that `saywhy.load` and transformers read: safetensors, tokenizer files and saywhy.json."""
+        path = Path(folder)
+        path.mkdir(parents=True, exist_ok=True)
+        config = getattr(self.module, "config", None)
+        if config is not None and self.labels:
+            config.id2label = dict(enumerate(self.labels))
+            config.label2id = {name: i for i, name in enumerate(self.labels)}
+        self.module.save_pretrained(path)  # type: ignore[operator]
+        self.tokenizer.save_pretrained(path)
+        settings = {
+            "schema": 1,
+            "task": self.task.name,
+            "labels": list(self.labels),
+            "splitter": self.splitter,
+            "max_length": self.encoder.max_length,
+            "fingerprint": self.fingerprint,
+        }
+        (path / SETTINGS).write_text(json.dumps(settings, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+
+    def __repr__(self) -> str:
+        name = type(self.network).__name__ if self.network is not None else "black box"
+        return f"TextModel({name}, task={self.task.name!r}, labels={list(self.labels)})"
+
+    def _open_door(self) -> tuple[str, ...] | str:
+        filler = self.encoder.filler
+        rows = []
+        for size in (3, 2):
+            # Two rows of different length, so that a padding mask that went missing would show.
+            ids = np.full(size, filler) if self.network is None else self._some_ids(size)
+            fields = (None,) * size if self.task.name != "span-qa" else (0, *(1,) * (size - 1))
+            types = np.zeros(size, dtype=np.int64) if self.encoder.type_ids else None
+            from saywhy.data.words import map_pieces
+
+            rows.append(Row(ids, types, map_pieces((), ((0, 0),) * size, (None,) * size), ((0, 0),) * size, fields))
+        batch = collate(rows, range(2), self.task.pad_id).to(self.device)
+
+        def probe() -> Tensor:
+            return self.task.raw(self.module, batch)
+
+        with self.evaluation() as network, torch.no_grad():
+            return open_attention_door(network, probe)
+
+    def _some_ids(self, size: int) -> np.ndarray:
+        # An encoder-decoder classifier wants an end token in every row.
+        end = self.tokenizer.eos_token_id
+        ids = np.arange(size) + 5
+        if end is not None:
+            ids[ids == end] += 1
+            ids[-1] = end
+        return ids % max(6, len(self.tokenizer))
+
+
+class BlackBox(TextModel):
+    """A prediction function and nothing else: texts in, probabilities out.
+
+    Args:
+        function: takes a list of texts (pairs as tuples of two strings, questions with choices as tuples of the question
+            and a tuple of choices) and returns an N x K table of probabilities.
+        labels: names of the K classes.
+        task: ``text``, ``pair`` or ``choices``.
+        mask_token: stands in for a word under the erasure ``mask-token``.
+    """
+
+    def __init__(
+        self,
+        function: Callable[[list[Any]], Any],
+        labels: Sequence[str],
+        task: str = "text",
+        *,
+        splitter: str = "unicode",
+        mask_token: str | None = None,
+    ) -> None:
+        if task == "span-qa":
+            raise OptionError("a black box cannot do span-qa: it returns probabilities of classes, not of spans")
+        self.function = function
+        self.mask_token = mask_token
+        self.network = None
+        self.tokenizer = None
+        self.splitter = splitter
+        self.task = make_task(task, labels, 0)
+        self.labels = self.task.labels
+        self.attention_kinds = ()
+        self.no_attention = "a black box shows its outputs only"
+
+    @property
+    def capabilities(self) -> frozenset[str]:
+        """Outputs only."""
+        return frozenset({"outputs"})
+
+    @property
+    def fingerprint(self) -> str:
+        """Sixteen hex digits of what it answers to three fixed texts, and of its labels: its code cannot be seen."""
+        probes = ("good", "a bad day", "nobody knows why")
+        examples = [Example((t,)) for t in probes]
+        if self.task.name == "pair":
+            examples = [Example((t, probes[0])) for t in probes]
+        elif self.task.name == "choices":
+            examples = [Example((t,), choices=probes[:2]) for t in probes]
+        answers = np.round(self.call(examples), 6)
+        facts = json.dumps([answers.tolist(), self.labels, self.task.name, self.splitter])
+        return hashlib.blake2b(facts.encode(), digest_size=8).hexdigest()
+
+    def call(self, examples: Sequence[Example], batch_size: int = 256) -> np.ndarray:
+        """Ask for probabilities, N x K; at most batch_size texts a call."""
+        parts = []
+        for start in range(0, len(examples), batch_size):
+            given: list[Any] = []
+            for example in examples[start : start + batch_size]:
+                if example.choices:
+                    given.append((example.texts[0], example.choices))
+                else:
+                    given.append(example.texts[0] if len(example.texts) == 1 else example.texts)
+            answer = np.asarray(self.function(given), dtype=np.float64)
+            width = len(self.labels) or len(examples[start].choices)
+            if answer.shape != (len(given), width):
+                raise InputError(
+                    f"the prediction function returned shape {answer.shape} for {len(given)} texts; "
+                    f"expected {(len(given), width)}: one row per text, one column per label"
+                )
+            if not np.isfinite(answer).all() or (answer < -1e-6).any() or (np.abs(answer.sum(1) - 1) > 1e-3).any():
+                raise InputError("the prediction function must return probabilities: rows of numbers >= 0 that sum to 1")
+            parts.append(answer)
+        return np.concatenate(parts)
+
+    def encode(self, examples: Sequence[Example], truncation: str = "error") -> list[Encoded]:
+        """Words only: there are no pieces, and no limit of length is known."""
+        for example in examples:
+            self.task.check(example)
+        return [Encoded(example, example_words(example, self.splitter), ()) for example in examples]
+
+    def prepare(self, examples: Sequence[Example], truncation: str = "error", batch_size: int = 32) -> list[Encoded]:
+        """The same: nothing depends on the model's own answer."""
+        return self.encode(examples, truncation)
+
+    def scores(self, encoded: Sequence[Encoded], batch_size: int = 32) -> Tensor:
+        """Logarithms of the probabilities, N x K."""
+        table = self.call([item.example for item in encoded])
+        return torch.from_numpy(np.log(np.clip(table, 1e-12, None)))
+
+    def save(self, folder: str | os.PathLike[str]) -> None:
+        """A function cannot be saved."""
+        raise OptionError("a black box cannot be saved; save the model behind it")
+
+
+def longest_input(network: nn.Module, tokenizer: Any) -> int | None:
+    """The most pieces a network can read, or None where nothing limits it."""
+    limits = []
+    declared = getattr(tokenizer, "model_max_length", None)
+    if declared is not None and declared < 10**6:
+        limits.append(int(declared))
+    config = getattr(network, "config", None)
+    positions = getattr(config, "max_position_embeddings", None) or getattr(config, "n_positions", None)
+    if positions:
+        table = next(
+            (m for n, m in network.named_modules() if n.endswith("position_embeddings") and isinstance(m, nn.Embedding)),
+            None,
+        )
+        if table is not None and table.padding_idx is not None:
+            # RoBERTa counts positions from behind its padding id.
+            positions = table.num_embeddings - table.padding_idx - 1
+        limits.append(int(positions))
+    return min(limits) if limits else None
+
+
+def _sample(tensor: Tensor, size: int = 8) -> tuple[float, ...]:
+    flat = tensor.detach().reshape(-1)
+    if flat.numel() == 0:
+        return ()
+    return tuple(flat[:: max(1, flat.numel() // size)].tolist())
