@@ -1,0 +1,35 @@
+"""The one training loop: players, phases, exact resume."""
+
+from __future__ import annotations
+
+from saywhy.loop.batches import BatchOrder
+from saywhy.loop.checkpoint import CheckpointFolder
+from saywhy.loop.estimate import Estimate, estimate
+from saywhy.loop.fit import FitResult, checkpoint_folder, fit
+from saywhy.loop.objective import LoopObjective, Loss, Phase, Step
+from saywhy.loop.optimisers import OptimiserSettings
+from saywhy.loop.randomness import derive_seed, global_seed, numpy_generator, torch_generator
+from saywhy.loop.records import read_run, write_run
+from saywhy.loop.settings import LoopSettings
+
+__all__ = [
+    "BatchOrder",
+    "CheckpointFolder",
+    "Estimate",
+    "FitResult",
+    "LoopObjective",
+    "LoopSettings",
+    "Loss",
+    "OptimiserSettings",
+    "Phase",
+    "Step",
+    "checkpoint_folder",
+    "derive_seed",
+    "estimate",
+    "fit",
+    "global_seed",
+    "numpy_generator",
+    "read_run",
+    "torch_generator",
+    "write_run",
+]

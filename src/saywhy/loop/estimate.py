@@ -1,0 +1,77 @@
+"""How long a run would take, from two timed steps."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+
+from saywhy.loop.batches import BatchOrder
+from saywhy.loop.objective import LoopObjective
+from saywhy.loop.settings import LoopSettings
+from saywhy.loop.stepper import Stepper
+
+__all__ = ["Estimate", "estimate"]
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A guess at the cost of a run on this machine; validation is not in it."""
+
+    steps: int
+    seconds_per_step: float
+    seconds: float
+
+    def __str__(self) -> str:
+        minutes, seconds = divmod(round(self.seconds), 60)
+        return f"about {minutes} min {seconds} s ({self.steps} steps of {self.seconds_per_step:.3f} s)"
+
+
+def estimate(
+    objective: LoopObjective,
+    data: Sequence[Any],
+    *,
+    collate: Callable[[list[Any]], Any],
+    settings: LoopSettings,
+    lengths: Sequence[int] | None = None,
+) -> Estimate:
+    """Time two steps, after one to warm up, and scale them by the padded lengths of all batches.
+
+    The players are left as they were.
+    """
+    from accelerate import Accelerator
+
+    order = BatchOrder(len(data), settings.batch_size, seed=settings.seed, lengths=lengths)
+    steps = settings.epochs * len(order)
+    if settings.max_steps is not None:
+        steps = min(steps, settings.max_steps)
+    batches = order.epoch(0)
+    sizes = np.asarray([len(b) * (max(lengths[i] for i in b) if lengths is not None else 1) for b in batches], float)
+    # Two batches of middling size stand for the rest.
+    middling = np.argsort(np.abs(sizes - np.median(sizes)), kind="stable")
+    before = {
+        name: {key: value.detach().clone() for key, value in player.state_dict().items()}
+        for name, player in objective.players.items()
+    }
+    stepper = Stepper(objective, data, collate, settings, Accelerator(), steps)
+    objective.train_mode(True)
+    seconds, size = 0.0, 0.0
+    try:
+        with torch.random.fork_rng():
+            for index in range(3):
+                which = int(middling[index % len(middling)])
+                began = time.perf_counter()
+                stepper.run(batches[which], 0, 0)
+                if index > 0:
+                    seconds += time.perf_counter() - began
+                    size += sizes[which]
+    finally:
+        for name, player in objective.players.items():
+            player.load_state_dict(before[name])
+        objective.train_mode(False)
+    whole = seconds / size * float(sizes.mean()) * steps
+    return Estimate(steps=steps, seconds_per_step=whole / steps, seconds=whole)

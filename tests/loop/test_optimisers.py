@@ -1,0 +1,55 @@
+from __future__ import annotations
+
+import pytest
+import torch
+from torch import nn
+
+from saywhy.errors import OptionError
+from saywhy.loop import OptimiserSettings
+from saywhy.loop.optimisers import make_optimiser, set_rate
+
+
+def test_linear_schedule_rises_and_falls_to_the_end() -> None:
+    rule = OptimiserSettings(warmup=0.1)
+    factors = [rule.factor(step, 100) for step in range(100)]
+    assert factors[:10] == pytest.approx([0.1 * (i + 1) for i in range(10)])
+    assert factors[10] == 1.0
+    assert factors[99] == pytest.approx(1 / 90)
+    assert rule.factor(100, 100) == rule.factor(120, 100) == 0.0
+
+
+def test_constant_schedule_keeps_the_rate() -> None:
+    rule = OptimiserSettings(schedule="constant", warmup=0.0)
+    assert {rule.factor(step, 10) for step in range(20)} == {1.0}
+
+
+def test_groups_by_rate_and_decay() -> None:
+    player = nn.ModuleDict({"encoder": nn.Linear(2, 2), "head": nn.Linear(2, 2), "frozen": nn.Linear(2, 2)})
+    player["frozen"].requires_grad_(False)
+    rule = OptimiserSettings(learning_rate=1e-2, weight_decay=0.1, rates={"encoder.": 1e-3})
+    optimiser = make_optimiser(player, rule)
+    assert optimiser is not None
+    found = {id(p): (g["base_rate"], g["weight_decay"]) for g in optimiser.param_groups for p in g["params"]}
+    assert found == {
+        id(player["encoder"].weight): (1e-3, 0.1),
+        id(player["encoder"].bias): (1e-3, 0.0),
+        id(player["head"].weight): (1e-2, 0.1),
+        id(player["head"].bias): (1e-2, 0.0),
+    }
+    set_rate(optimiser, 0.5)
+    assert sorted({g["lr"] for g in optimiser.param_groups}) == [5e-4, 5e-3]
+
+
+def test_a_frozen_player_has_no_optimiser() -> None:
+    assert make_optimiser(nn.Linear(2, 2).requires_grad_(False), OptimiserSettings()) is None
+
+
+@pytest.mark.parametrize("wrong", [{"name": "lion"}, {"schedule": "cosine"}, {"warmup": 1.0}, {"learning_rate": -1.0}])
+def test_wrong_settings(wrong: dict[str, object]) -> None:
+    with pytest.raises(OptionError):
+        OptimiserSettings(**wrong)
+
+
+@pytest.mark.parametrize(("name", "kind"), [("adamw", torch.optim.AdamW), ("sgd", torch.optim.SGD)])
+def test_kinds(name: str, kind: type) -> None:
+    assert type(make_optimiser(nn.Linear(2, 2), OptimiserSettings(name=name))) is kind
