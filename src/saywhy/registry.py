@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Any, Generic, TypeVar
 
 from saywhy.errors import UnknownNameError
@@ -33,9 +33,8 @@ class Entry(Generic[T]):
 
     def to_dict(self) -> dict[str, Any]:
         """The facts as plain JSON types, for `saywhy list KIND --json`."""
-        facts = {k: list(v) if isinstance(v, tuple) else v for k, v in asdict(self, dict_factory=dict).items()}
-        del facts["value"]
-        return {**facts, **facts.pop("facts")}
+        own = {f.name: getattr(self, f.name) for f in fields(self) if f.name not in ("value", "facts")}
+        return {key: list(v) if isinstance(v, tuple) else v for key, v in {**own, **self.facts}.items()}
 
 
 class Registry(Generic[T]):

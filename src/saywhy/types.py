@@ -107,8 +107,8 @@ TextInput: TypeAlias = "str | tuple[str, str] | Mapping[str, Any] | Example"
 def as_example(given: TextInput) -> Example:
     """Read one input in any of the forms people use.
 
-    A string; a pair of strings; ``{"text": ..., "text_pair": ...}`` as pipelines take it; ``{"premise", "hypothesis"}``;
-    ``{"question", "choices"}``; ``{"question", "context"}``; or an `Example`, returned as it is.
+    A string; a pair of strings; ``{"text": ..., "text_pair": ...}`` as pipelines take it;
+    ``{"premise", "hypothesis"}``; ``{"question", "choices"}``; ``{"question", "context"}``; or an `Example`, returned as it is.
     """
     if isinstance(given, Example):
         return given
@@ -130,7 +130,9 @@ def as_example(given: TextInput) -> Example:
             f"cannot read an input with keys {sorted(given)}; use text[+text_pair], premise+hypothesis, "
             "question+choices or question+context"
         )
-    raise InputError(f"cannot read an input of type {type(given).__name__}; give a string, a pair, a dict or an Example")
+    raise InputError(
+        f"cannot read an input of type {type(given).__name__}; give a string, a pair, a dict or an Example"
+    )
 
 
 def as_examples(given: TextInput | Sequence[TextInput]) -> tuple[list[Example], bool]:
@@ -300,8 +302,8 @@ def explanation_from_dict(data: Mapping[str, Any]) -> Explanation:
 class MetricResult:
     """A number, how sure we are of it, and how it was made.
 
-    ``low`` and ``high`` bound it by the bootstrap over examples. ``values`` are the examples' own contributions in their
-    order (empty where a metric has none), ``bins`` the value at each erasure size. ``higher_is_better`` and ``range``
+    ``low`` and ``high`` bound it by the bootstrap over examples. ``values`` are the examples' own contributions in
+    their order (empty where a metric has none), ``bins`` the value at each erasure size. ``higher_is_better`` and ``range``
     are declared by the variant that ran.
     """
 

@@ -75,7 +75,7 @@ class PieceMap:
     """Which pieces belong to which words: a sparse pieces x words matrix whose rows sum to one, or to zero.
 
     Rows of special tokens and padding are empty, so they are never scored and never erased. A piece that covers parts
-    of several words is shared by the number of characters: its score is divided, and it is erased only with all of them.
+    of several words is shared by the number of characters: its score is divided; it is erased only with all of them.
     """
 
     pieces: int
@@ -108,9 +108,7 @@ class PieceMap:
         return owned
 
 
-def map_pieces(
-    words: Sequence[Word], offsets: Sequence[tuple[int, int]], fields: Sequence[int | None]
-) -> PieceMap:
+def map_pieces(words: Sequence[Word], offsets: Sequence[tuple[int, int]], fields: Sequence[int | None]) -> PieceMap:
     """Map pieces to words by character offsets.
 
     Args:

@@ -47,8 +47,8 @@ class AttentionCall:
     """One use of attention in a forward pass; ``number`` counts them in the order in which they happen.
 
     ``kind`` is ``self`` in an encoder or a decoder-only model; in an encoder-decoder it is ``encoder``, ``decoder`` or
-    ``cross``. Shapes: query rows x heads x Lq x d, key rows x heads x Lk x d (key heads repeated to the query's number),
-    probabilities rows x heads x Lq x Lk.
+    ``cross``. Shapes: query rows x heads x Lq x d; key rows x heads x Lk x d, key heads repeated to the number of the
+    query's; probabilities rows x heads x Lq x Lk.
     """
 
     number: int
@@ -69,10 +69,8 @@ class AttentionCall:
         scores = (self.query @ self.key.transpose(-1, -2)) * self.scaling
         lowest = torch.finfo(scores.dtype).min
         if self.mask is not None:
-            if self.mask.dtype == torch.bool:
-                scores = scores.masked_fill(~self.mask, lowest)
-            else:
-                scores = scores + self.mask
+            hides = self.mask.dtype == torch.bool
+            scores = scores.masked_fill(~self.mask, lowest) if hides else scores + self.mask
         elif self.causal and scores.shape[-2] > 1:
             allowed = torch.ones(scores.shape[-2:], dtype=torch.bool, device=scores.device).tril()
             scores = scores.masked_fill(~allowed, lowest)

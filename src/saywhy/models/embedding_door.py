@@ -1,6 +1,6 @@
 """The front door to word embeddings: replace what the embedding layer returns while the ids are still passed.
 
-`inputs_embeds` is not an option: decoder-only classifiers look for padding in the ids, and BART's classifier refuses it.
+`inputs_embeds` is no option: decoder-only classifiers look for padding in the ids, and BART's classifier refuses it.
 """
 
 from __future__ import annotations

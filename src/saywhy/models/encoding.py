@@ -84,10 +84,10 @@ def collate(rows: Sequence[Row], owner: Sequence[int] | np.ndarray, pad_id: int)
         n = len(row)
         ids[i, :n] = row.ids
         attention[i, :n] = 1 if row.attention is None else row.attention
-        if types is not None:
+        if types is not None and row.types is not None:
             types[i, :n] = row.types
         if positions is not None:
-            positions[i, :n] = row.positions
+            positions[i, :n] = np.arange(n) if row.positions is None else row.positions
     inputs = {"input_ids": torch.from_numpy(ids), "attention_mask": torch.from_numpy(attention)}
     if types is not None:
         inputs["token_type_ids"] = torch.from_numpy(types)
@@ -140,11 +140,9 @@ class Encoder:
             raise InputError(f"{example.where()}: texts must be strings")
         words = example_words(example, self.splitter)
         if example.choices:
-            pairs = [
-                (" ".join(example.texts), choice, (0, len(example.texts) + i)) for i, choice in enumerate(example.choices)
-            ]
-            if len(example.texts) > 1:
-                raise InputError(f"{example.where()}: choices go with one question; join context and question into one text")
+            if len(example.texts) != 1:
+                raise InputError(f"{example.where()}: choices go with one text; join context and question into one")
+            pairs = [(example.texts[0], choice, (0, 1 + i)) for i, choice in enumerate(example.choices)]
         elif len(example.texts) == 2:
             pairs = [(example.texts[0], example.texts[1], (0, 1))]
         elif len(example.texts) == 1:
@@ -158,7 +156,9 @@ class Encoder:
             rows.extend(made)
             notes.extend(n for n in note if n not in notes)
         if example.choices and len(rows) != len(example.choices):
-            raise TooLongError(f"{example.where()}: a question with choices cannot be read in windows; use truncation='head'")
+            raise TooLongError(
+                f"{example.where()}: a question with choices cannot be read in windows; use truncation='head'"
+            )
         return Encoded(example, words, tuple(rows), tuple(notes))
 
     def _rows(
@@ -235,7 +235,9 @@ class Encoder:
             other = texts[1] if which == "only_first" else texts[0]
             fixed += len(self.tokenizer(other, add_special_tokens=False, verbose=False)["input_ids"])
         if fixed >= self.max_length - 1:
-            raise TooLongError(f"both texts are longer than the model's {self.max_length} pieces; use truncation='head'")
+            raise TooLongError(
+                f"both texts are longer than the model's {self.max_length} pieces; use truncation='head'"
+            )
         return self.max_length - int(fixed)
 
 

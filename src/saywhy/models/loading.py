@@ -13,8 +13,9 @@ from pathlib import Path
 from typing import Any
 
 from saywhy.errors import LoadError
+from saywhy.models.black_box import BlackBox
 from saywhy.models.tasks import TASKS
-from saywhy.models.text_model import SETTINGS, BlackBox, TextModel
+from saywhy.models.text_model import SETTINGS, TextModel
 
 __all__ = ["load"]
 
@@ -38,8 +39,8 @@ def load(
     """Make a `TextModel` of whatever is given; a `TextModel` is returned as it is.
 
     Args:
-        model: a folder or hub name; a transformers pipeline; ``(model, tokenizer)``; a fitted scikit-learn classifier or
-            any function from a list of texts to a table of probabilities; or ``"file.py:name"`` / ``"module:name"`` of
+        model: a folder or hub name; a transformers pipeline; ``(model, tokenizer)``; a fitted scikit-learn classifier, or any
+            function from a list of texts to a table of probabilities; or ``"file.py:name"`` or ``"module:name"`` of
             one of these.
         tokenizer: the tokenizer, where the model is a transformers model given alone.
         labels: names of the classes; needed for a plain function, otherwise they replace the model's own.
@@ -79,7 +80,8 @@ def load(
         if not Path(text).exists() and ":" in text:
             found = _import(text)
             labels = labels if labels is not None else getattr(found, "labels", None)
-            return load(found, tokenizer, labels=labels, task=task, splitter=splitter, mask_token=mask_token, device=device)
+            options = {"task": task, "splitter": splitter, "mask_token": mask_token, "device": device}
+            return load(found, tokenizer, labels=labels, **options)
         return _from_folder(text, labels, task, splitter, device)
     if isinstance(model, tuple):
         if len(model) != 2:
@@ -103,7 +105,7 @@ def _from_function(
             f"cannot load a {type(model).__name__}; give a folder, a hub name, a pipeline, (model, tokenizer) or a "
             "function from texts to probabilities"
         )
-    owner = model if hasattr(model, "classes_") else getattr(function, "__self__", None)
+    owner: Any = model if hasattr(model, "classes_") else getattr(function, "__self__", None)
     if labels is None and hasattr(owner, "classes_"):
         labels = [str(name) for name in owner.classes_]
     if labels is None and task != "choices":
@@ -131,7 +133,9 @@ def _from_network(
     if kind == "text":
         if network.config.num_labels == 1 or network.config.problem_type == "regression":
             raise LoadError(f"{architecture} predicts a number; saywhy explains classifiers")
-        labels = labels or settings.get("labels") or [network.config.id2label[i] for i in range(network.config.num_labels)]
+        labels = (
+            labels or settings.get("labels") or [network.config.id2label[i] for i in range(network.config.num_labels)]
+        )
         if len(labels) != network.config.num_labels:
             raise LoadError(f"{len(labels)} labels given, but the network has {network.config.num_labels} outputs")
     name = task or settings.get("task") or kind

@@ -113,7 +113,7 @@ class PairClassification(Classification):
 
     name = "pair"
 
-    def check(self, example: Example) -> None:  # noqa: D102
+    def check(self, example: Example) -> None:
         super().check(example)
         if len(example.texts) != 2:
             raise InputError(f"{example.where()}: this model reads a pair of texts; give two, as (first, second)")
@@ -169,9 +169,7 @@ class SpanQA(Task):
 
     def raw(self, network: nn.Module, batch: Batch) -> Tensor:  # noqa: D102
         start, end = self._log_probabilities(network, batch)
-        spans = [
-            row.span if row.span is not None else self._best(start[i], end[i]) for i, row in enumerate(batch.rows)
-        ]
+        spans = [row.span if row.span is not None else self._best(start[i], end[i]) for i, row in enumerate(batch.rows)]
         index = torch.arange(len(spans), device=start.device)
         first, last = torch.tensor(spans, device=start.device).unbind(1)
         inside = (start[index, first] + end[index, last]).clamp_max(-1e-7)

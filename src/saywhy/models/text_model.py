@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import inspect
 import json
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +15,7 @@ import torch
 import xxhash
 from torch import Tensor, nn
 
-from saywhy.data.words import example_words
+from saywhy.data.words import example_words, map_pieces
 from saywhy.errors import CapabilityError, InputError, OptionError
 from saywhy.models.attention_door import open_attention_door
 from saywhy.models.embedding_door import embedding_modules
@@ -24,7 +23,7 @@ from saywhy.models.encoding import Encoded, Encoder, Row, collate
 from saywhy.models.tasks import Task, make_task
 from saywhy.types import Example, Prediction, TextInput, Word, as_examples
 
-__all__ = ["SETTINGS", "BlackBox", "TextModel", "longest_input"]
+__all__ = ["SETTINGS", "TextModel", "longest_input"]
 
 SETTINGS = "saywhy.json"
 
@@ -188,8 +187,9 @@ class TextModel:
         Asked for again, it is computed again if any tensor was replaced, written to, or differs in a sample of its
         numbers, so that it also follows training and `parameter.data` assignments.
         """
-        tensors = [*self.module.parameters(), *self.module.buffers()]
-        key = tuple((t.data_ptr(), t._version, tuple(t.shape), _sample(t)) for t in tensors)
+        tensors = [t.detach() for t in (*self.module.parameters(), *self.module.buffers())]
+        probes = [t.reshape(-1)[:: max(1, t.numel() // 8)].double().cpu() for t in tensors]
+        key = (tuple((t.data_ptr(), t._version) for t in tensors), tuple(torch.cat(probes).tolist()))
         if self._fingerprint is None or self._fingerprint[0] != key:
             digest = xxhash.xxh3_64()
             for name, tensor in self.module.state_dict().items():
@@ -246,8 +246,6 @@ class TextModel:
             ids = np.full(size, filler) if self.network is None else self._some_ids(size)
             fields = (None,) * size if self.task.name != "span-qa" else (0, *(1,) * (size - 1))
             types = np.zeros(size, dtype=np.int64) if self.encoder.type_ids else None
-            from saywhy.data.words import map_pieces
-
             rows.append(Row(ids, types, map_pieces((), ((0, 0),) * size, (None,) * size), ((0, 0),) * size, fields))
         batch = collate(rows, range(2), self.task.pad_id).to(self.device)
 
@@ -267,98 +265,6 @@ class TextModel:
         return ids % max(6, len(self.tokenizer))
 
 
-class BlackBox(TextModel):
-    """A prediction function and nothing else: texts in, probabilities out.
-
-    Args:
-        function: takes a list of texts (pairs as tuples of two strings, questions with choices as tuples of the question
-            and a tuple of choices) and returns an N x K table of probabilities.
-        labels: names of the K classes.
-        task: ``text``, ``pair`` or ``choices``.
-        mask_token: stands in for a word under the erasure ``mask-token``.
-    """
-
-    def __init__(
-        self,
-        function: Callable[[list[Any]], Any],
-        labels: Sequence[str],
-        task: str = "text",
-        *,
-        splitter: str = "unicode",
-        mask_token: str | None = None,
-    ) -> None:
-        if task == "span-qa":
-            raise OptionError("a black box cannot do span-qa: it returns probabilities of classes, not of spans")
-        self.function = function
-        self.mask_token = mask_token
-        self.network = None
-        self.tokenizer = None
-        self.splitter = splitter
-        self.task = make_task(task, labels, 0)
-        self.labels = self.task.labels
-        self.attention_kinds = ()
-        self.no_attention = "a black box shows its outputs only"
-
-    @property
-    def capabilities(self) -> frozenset[str]:
-        """Outputs only."""
-        return frozenset({"outputs"})
-
-    @property
-    def fingerprint(self) -> str:
-        """Sixteen hex digits of what it answers to three fixed texts, and of its labels: its code cannot be seen."""
-        probes = ("good", "a bad day", "nobody knows why")
-        examples = [Example((t,)) for t in probes]
-        if self.task.name == "pair":
-            examples = [Example((t, probes[0])) for t in probes]
-        elif self.task.name == "choices":
-            examples = [Example((t,), choices=probes[:2]) for t in probes]
-        answers = np.round(self.call(examples), 6)
-        facts = json.dumps([answers.tolist(), self.labels, self.task.name, self.splitter])
-        return hashlib.blake2b(facts.encode(), digest_size=8).hexdigest()
-
-    def call(self, examples: Sequence[Example], batch_size: int = 256) -> np.ndarray:
-        """Ask for probabilities, N x K; at most batch_size texts a call."""
-        parts = []
-        for start in range(0, len(examples), batch_size):
-            given: list[Any] = []
-            for example in examples[start : start + batch_size]:
-                if example.choices:
-                    given.append((example.texts[0], example.choices))
-                else:
-                    given.append(example.texts[0] if len(example.texts) == 1 else example.texts)
-            answer = np.asarray(self.function(given), dtype=np.float64)
-            width = len(self.labels) or len(examples[start].choices)
-            if answer.shape != (len(given), width):
-                raise InputError(
-                    f"the prediction function returned shape {answer.shape} for {len(given)} texts; "
-                    f"expected {(len(given), width)}: one row per text, one column per label"
-                )
-            if not np.isfinite(answer).all() or (answer < -1e-6).any() or (np.abs(answer.sum(1) - 1) > 1e-3).any():
-                raise InputError("the prediction function must return probabilities: rows of numbers >= 0 that sum to 1")
-            parts.append(answer)
-        return np.concatenate(parts)
-
-    def encode(self, examples: Sequence[Example], truncation: str = "error") -> list[Encoded]:
-        """Words only: there are no pieces, and no limit of length is known."""
-        for example in examples:
-            self.task.check(example)
-        return [Encoded(example, example_words(example, self.splitter), ()) for example in examples]
-
-    def prepare(self, examples: Sequence[Example], truncation: str = "error", batch_size: int = 32) -> list[Encoded]:
-        """The same: nothing depends on the model's own answer."""
-        return self.encode(examples, truncation)
-
-    def scores(self, encoded: Sequence[Encoded], batch_size: int = 32) -> Tensor:
-        """Logarithms of the probabilities, N x K."""
-        table = self.call([item.example for item in encoded])
-        return torch.from_numpy(np.log(np.clip(table, 1e-12, None)))
-
-    def save(self, folder: str | os.PathLike[str]) -> None:
-        """A function cannot be saved."""
-        raise OptionError("a black box cannot be saved; save the model behind it")
-
-
 def longest_input(network: nn.Module, tokenizer: Any) -> int | None:
     """The most pieces a network can read, or None where nothing limits it."""
     limits = []
@@ -369,18 +275,15 @@ def longest_input(network: nn.Module, tokenizer: Any) -> int | None:
     positions = getattr(config, "max_position_embeddings", None) or getattr(config, "n_positions", None)
     if positions:
         table = next(
-            (m for n, m in network.named_modules() if n.endswith("position_embeddings") and isinstance(m, nn.Embedding)),
+            (
+                m
+                for n, m in network.named_modules()
+                if n.endswith("position_embeddings") and isinstance(m, nn.Embedding)
+            ),
             None,
         )
-        if table is not None and table.padding_idx is not None:
+        if isinstance(table, nn.Embedding) and table.padding_idx is not None:
             # RoBERTa counts positions from behind its padding id.
             positions = table.num_embeddings - table.padding_idx - 1
         limits.append(int(positions))
     return min(limits) if limits else None
-
-
-def _sample(tensor: Tensor, size: int = 8) -> tuple[float, ...]:
-    flat = tensor.detach().reshape(-1)
-    if flat.numel() == 0:
-        return ()
-    return tuple(flat[:: max(1, flat.numel() // size)].tolist())
