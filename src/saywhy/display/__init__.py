@@ -6,7 +6,7 @@ carrier. The text between the words stays as the user gave it.
 
 from __future__ import annotations
 
-from saywhy.display.fragment import STYLE, explanation_html, words_html
+from saywhy.display.fragment import STYLE, explanation_html, safe, words_html
 from saywhy.display.parts import field_names, marked_names, number, visible
 from saywhy.display.terminal import example_rich, explanation_rich
 
@@ -18,6 +18,7 @@ __all__ = [
     "field_names",
     "marked_names",
     "number",
+    "safe",
     "visible",
     "words_html",
 ]

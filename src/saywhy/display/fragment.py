@@ -19,6 +19,7 @@ from saywhy.display.parts import (
     marked_names,
     number,
     peak,
+    quoted,
     segments,
     settles,
     strongest,
@@ -56,6 +57,7 @@ STYLE = (
     ".saywhy .sw-matrix th{font-weight:400;text-align:end;padding:0 .5em;white-space:nowrap;border:0;background:none}"
     ".saywhy .sw-matrix thead th{writing-mode:vertical-rl;transform:rotate(180deg);text-align:start;padding:.4em 0}"
     ".saywhy .sw-matrix td{width:1.7em;min-width:1.7em;height:1.7em;padding:0;border:1px solid rgba(128,128,128,.25)}"
+    ".saywhy .sw-matrix thead td{border:0}"
     ".saywhy .sw-matrix td.bt{border-top:2px solid}.saywhy .sw-matrix td.bb{border-bottom:2px solid}"
     ".saywhy .sw-matrix td.bl{border-left:2px solid}.saywhy .sw-matrix td.br{border-right:2px solid}"
     ".saywhy .sw-quote{font-size:1.1em;margin:.4em 0;padding-inline-start:.8em;border-inline-start:3px solid}"
@@ -180,7 +182,7 @@ def _headline(header: Header, compact: bool) -> str:
 def _top_html(items: Sequence[tuple[str, float]]) -> str:
     if not items:
         return '<p class="sw-top">No word stands out: all scores are equal to zero or nearly so.</p>'
-    listed = " · ".join(f"<bdi>{safe(text)}</bdi> {number(score)}" for text, score in items)
+    listed = " · ".join(f"<bdi>{safe(quoted(text))}</bdi>\u00a0{number(score)}" for text, score in items)
     return f'<p class="sw-top">Strongest: {listed}</p>'
 
 

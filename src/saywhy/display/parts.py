@@ -20,6 +20,7 @@ __all__ = [
     "marked_names",
     "number",
     "peak",
+    "quoted",
     "segments",
     "settles",
     "strongest",
@@ -135,6 +136,11 @@ def number(score: float) -> str:
     return f"{'−' if score < 0 else '+'}{digits}"
 
 
+def quoted(text: str) -> str:
+    """A word for a list of words: a mark such as a comma gets quotation marks, or it would read as punctuation."""
+    return text if any(c.isalnum() for c in text) else f"“{text}”"
+
+
 def strongest(words: Sequence[Word], scores: Sequence[float], k: int = 3) -> list[tuple[str, float]]:
     """The k strongest words for and the k strongest against, in that order."""
     top = peak(scores)
@@ -216,4 +222,5 @@ def settles(explanation: FreeText) -> str:
         at -= 1
     label = explanation.header.labels[leads[-1]]
     final = f"{label} ({explanation.steps[-1][leads[-1]]:.2f})"
-    return f"{final} from the start" if at == 0 else f"{final} leads from “{columns[at]}” on"
+    where = f"step {at + 1}" if columns[at].isdigit() else f"“{columns[at]}”"
+    return f"{final} from the start" if at == 0 else f"{final} leads from {where} on"

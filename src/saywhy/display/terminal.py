@@ -20,6 +20,7 @@ from saywhy.display.parts import (
     marked_names,
     number,
     peak,
+    quoted,
     segments,
     settles,
     strongest,
@@ -158,8 +159,8 @@ def _style(level: int, rich_colours: bool, is_gold: bool) -> str:
 def _listed(items: Sequence[tuple[str, float]]) -> Text:
     if not items:
         return _dim("no word stands out")
-    pros = ", ".join(f"{t} {number(s)}" for t, s in items if s >= 0)
-    cons = ", ".join(f"{t} {number(s)}" for t, s in items if s < 0)
+    pros = ", ".join(f"{quoted(t)} {number(s)}" for t, s in items if s >= 0)
+    cons = ", ".join(f"{quoted(t)} {number(s)}" for t, s in items if s < 0)
     return _dim("; ".join(filter(None, [pros and f"for: {pros}", cons and f"against: {cons}"])))
 
 
