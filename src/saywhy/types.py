@@ -108,7 +108,8 @@ def as_example(given: TextInput) -> Example:
     """Read one input in any of the forms people use.
 
     A string; a pair of strings; ``{"text": ..., "text_pair": ...}`` as pipelines take it;
-    ``{"premise", "hypothesis"}``; ``{"question", "choices"}``; ``{"question", "context"}``; or an `Example`, returned as it is.
+    ``{"premise", "hypothesis"}``; ``{"question", "choices"}``; ``{"question", "context"}``; or an
+    `Example`, returned as it is.
     """
     if isinstance(given, Example):
         return given
@@ -303,8 +304,8 @@ class MetricResult:
     """A number, how sure we are of it, and how it was made.
 
     ``low`` and ``high`` bound it by the bootstrap over examples. ``values`` are the examples' own contributions in
-    their order (empty where a metric has none), ``bins`` the value at each erasure size. ``higher_is_better`` and ``range``
-    are declared by the variant that ran.
+    their order (empty where a metric has none), ``bins`` the value at each erasure size. ``higher_is_better`` and
+    ``range`` are declared by the variant that ran.
     """
 
     name: str

@@ -25,11 +25,11 @@ Reduce = Callable[[Tensor, Tensor], Tensor]
 
 @dataclass(frozen=True)
 class Point:
-    """What is known of one point: its scores (K,), the loss there, and for each word what was kept (words, c)."""
+    """What is known of one point: its scores (K,), the loss there, and what was kept of each row's pieces, (L, c)."""
 
     scores: np.ndarray
     value: float
-    words: np.ndarray
+    rows: tuple[np.ndarray, ...]
 
 
 class EmbeddingSpace:
@@ -92,14 +92,18 @@ class EmbeddingSpace:
         scores, value, parts = differentiate(
             self.model.task, run, torch.from_numpy(index), owner, loss, self.batch_size
         )
-        words: list[np.ndarray | None] = [None] * len(owner)
+        found: list[list[np.ndarray]] = [[] for _ in owner]
         for chunk, grad, difference in parts:
             kept = reduce(grad, difference).cpu().numpy()
             for row, item, own in zip(rows[chunk], index[chunk], kept, strict=True):
-                some = row.pieces.word_scores(own[: len(row)].T).T
-                words[item] = some if words[item] is None else words[item] + some
+                found[item].append(own[: len(row)])
         table, values = scores.float().cpu().numpy(), value.float().cpu().numpy()
-        return [Point(table[i], float(values[i]), kept) for i, kept in enumerate(words) if kept is not None]
+        return [Point(table[i], float(values[i]), tuple(kept)) for i, kept in enumerate(found)]
+
+    def word_scores(self, number: int, rows: Sequence[np.ndarray]) -> np.ndarray:
+        """Sum the scores of pieces, (L,) for each row of input ``number``, into words, (words,)."""
+        parts = [row.pieces.word_scores(own) for row, own in zip(self.encoded[number].rows, rows, strict=True)]
+        return np.asarray(np.sum(parts, axis=0))
 
     def _raw(
         self, network: nn.Module, rows: list[Row], at: np.ndarray, grad: bool = True

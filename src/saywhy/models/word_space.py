@@ -7,7 +7,7 @@ answered here once, with equal masks evaluated once, shortest inputs first, and 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 import numpy as np
@@ -174,8 +174,7 @@ class WordSpace:
                 return self.model.task.raw(network, batch), keep
         if not grad and bool(((keep == 0) | (keep == 1)).all()):
             mask = batch.inputs["attention_mask"] * keep.long()
-            hidden = Batch({**batch.inputs, "attention_mask": mask}, batch.lengths, batch.owner, batch.size, batch.rows)
-            return self.model.task.raw(network, hidden), keep
+            return self.model.task.raw(network, replace(batch, inputs={**batch.inputs, "attention_mask": mask})), keep
 
         def weigh(call: AttentionCall) -> Tensor:
             weights = keep

@@ -1,0 +1,25 @@
+"""Explainers: one file a method, one verb, `explain`."""
+
+from saywhy.explainers.attention import Attention
+from saywhy.explainers.base import Explainer, Request, methods
+from saywhy.explainers.gradient import Gradient
+from saywhy.explainers.input_x_gradient import InputXGradient
+from saywhy.explainers.integrated_gradients import IntegratedGradients
+from saywhy.explainers.leave_one_out import LeaveOneOut
+from saywhy.explainers.random import Random
+from saywhy.explainers.run import explain
+from saywhy.explainers.scaled_attention import ScaledAttention
+
+__all__ = [
+    "Attention",
+    "Explainer",
+    "Gradient",
+    "InputXGradient",
+    "IntegratedGradients",
+    "LeaveOneOut",
+    "Random",
+    "Request",
+    "ScaledAttention",
+    "explain",
+    "methods",
+]

@@ -1,0 +1,119 @@
+"""Attention weights as scores."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from saywhy.errors import OptionError
+from saywhy.explainers.base import Explainer, Request, register
+from saywhy.models import Encoded, Row, TextModel
+from saywhy.models.attention_door import AttentionTap, tap_attention
+from saywhy.models.encoding import collate
+from saywhy.models.tasks import reads_last_token
+from saywhy.types import Explanation
+
+__all__ = ["Attention", "attention_of_query", "check_reading", "default_query", "row_weights", "tapped_calls"]
+
+LAYERS = ("last", "mean")
+QUERIES = ("first", "last", "mean")
+
+
+@register
+@dataclass(frozen=True)
+class Attention(Explainer):
+    """How much the position that decides attends to each word, mean over heads.
+
+    Reference: REGEX, section 4 (the baseline α: last layer, first token, mean over heads); IvRA, section 4.1, averages
+    over all layers too (``layers="mean"``).
+
+    Options:
+        layers: ``last`` (default) or ``mean`` over all.
+        query: whose attention: ``first`` position, ``last``, or the ``mean`` over all. By default the position that the
+            classifier reads: the first in encoders, the last in decoders. An encoder-decoder is asked for its cross
+            attention.
+
+    Departures: none of the target enters; the scores are the same for every label.
+    """
+
+    name: ClassVar[str] = "attention"
+    family: ClassVar[str] = "attention"
+    needs: ClassVar[tuple[str, ...]] = ("attention",)
+    paper: ClassVar[str] = "Jain and Wallace 2019"
+
+    layers: str = "last"
+    query: str | None = None
+
+    def explain(self, request: Request) -> list[Explanation]:  # noqa: D102
+        check_reading(self.layers, self.query)
+        model, encoded = request.model, request.prepare()
+        query = self.query or default_query(model)
+        numbers = tapped_calls(model, self.layers)
+        rows = [row for item in encoded for row in item.rows]
+        owner = [i for i, item in enumerate(encoded) for _ in item.rows]
+        order = sorted(range(len(rows)), key=lambda i: len(rows[i]))
+        raw: list[Tensor] = [torch.empty(0)] * len(rows)
+        found: list[np.ndarray] = [np.empty(0)] * len(rows)
+        with model.evaluation() as network, torch.no_grad():
+            for start in range(0, len(order), request.batch_size):
+                some = order[start : start + request.batch_size]
+                batch = collate([rows[i] for i in some], range(len(some)), model.task.pad_id).to(model.device)
+                with tap_attention(network, AttentionTap(layers=numbers)) as tap:
+                    part = model.task.raw(network, batch).float().cpu()
+                heads = torch.stack([call.softmax().mean(dim=1) for call in tap.calls]).mean(dim=0)
+                for place, i in enumerate(some):
+                    raw[i] = part[place]
+                    found[i] = attention_of_query(heads[place], len(rows[i]), query).cpu().numpy()
+        scores = model.task.combine(torch.stack(raw), torch.tensor(owner), len(encoded))
+        targets, _ = request.targets(scores, np.arange(len(encoded)))
+        words, at = [], 0
+        for item, target in zip(encoded, targets, strict=True):
+            weights = row_weights(model, item, int(target))
+            own = [row.pieces.word_scores(found[at + i]) * w for i, (row, w) in enumerate(zip(item.rows, weights, strict=True))]
+            words.append(np.asarray(np.sum(own, axis=0)))
+            at += len(item.rows)
+        costs = [{"forwards": len(item.rows)} for item in encoded]
+        return self.word_scores(request, encoded, list(scores.numpy()), words, costs=costs)
+
+
+def check_reading(layers: str, query: str | None) -> None:
+    """Raise an error for unknown layers or query."""
+    if layers not in LAYERS:
+        raise OptionError(f"unknown layers {layers!r}; use one of {', '.join(LAYERS)}")
+    if query is not None and query not in QUERIES:
+        raise OptionError(f"unknown query {query!r}; use one of {', '.join(QUERIES)}")
+
+
+def default_query(model: TextModel) -> str:
+    """The position that the classifier reads its decision from."""
+    config = getattr(model.module, "config", None)
+    if reads_last_token(model.module) or getattr(config, "is_encoder_decoder", False):
+        return "last"
+    return "mean" if model.task.name == "span-qa" else "first"
+
+
+def tapped_calls(model: TextModel, layers: str) -> frozenset[int]:
+    """Numbers of the attention calls to look at: of cross attention in an encoder-decoder, else of self-attention."""
+    wanted = "cross" if "cross" in model.attention_kinds else "self"
+    numbers = [i for i, kind in enumerate(model.attention_kinds) if kind == wanted]
+    return frozenset(numbers[-1:] if layers == "last" else numbers)
+
+
+def attention_of_query(table: Tensor, length: int, query: str) -> Tensor:
+    """Attention of a row's pieces, (length,), from its table (..., Lq, Lk)."""
+    real = table[..., :length, :length]
+    if query == "mean":
+        return real.mean(dim=-2)
+    return real[..., 0 if query == "first" else length - 1, :]
+
+
+def row_weights(model: TextModel, item: Encoded, target: int) -> list[float]:
+    """How much each row of an example counts: windows equally; of choices only the one asked about."""
+    rows: tuple[Row, ...] = item.rows
+    if item.example.choices:
+        return [float(i == target) for i in range(len(rows))]
+    return [1.0 / len(rows)] * len(rows)

@@ -1,0 +1,181 @@
+"""What all explainers share: a request, what is asked about, and how an answer is written down."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
+from typing import Any, ClassVar, TypeVar
+
+import numpy as np
+import torch
+from torch import Tensor
+
+import saywhy
+from saywhy.errors import InputError, OptionError
+from saywhy.models import Encoded, TextModel
+from saywhy.registry import Registry
+from saywhy.types import Example, Explanation, Header, WordScores
+
+__all__ = ["AGGREGATIONS", "OUTPUTS", "Explainer", "Request", "aggregate", "check_output", "methods", "register"]
+
+methods: Registry[type[Explainer]] = Registry("method", "saywhy.explainers")
+
+OUTPUTS = ("logit", "probability")
+AGGREGATIONS = ("sum", "l2", "mean")
+
+Label = str | int | None
+T = TypeVar("T", bound="Explainer")
+
+
+@dataclass(frozen=True)
+class Request:
+    """What an explainer is asked: which model, which inputs, why which label.
+
+    ``target`` and ``against`` hold one entry per example; a target of None is the predicted label.
+    """
+
+    model: TextModel
+    examples: tuple[Example, ...]
+    target: tuple[Label, ...]
+    against: tuple[Label, ...]
+    seed: int = 0
+    batch_size: int = 32
+    truncation: str = "error"
+
+    def prepare(self) -> list[Encoded]:
+        """The examples, encoded."""
+        return self.model.prepare(self.examples, self.truncation, self.batch_size)
+
+    def targets(self, scores: Tensor, owner: np.ndarray) -> tuple[Tensor, Tensor]:
+        """Indices of the label asked about and of the one to contrast it with (-1: none), for scores n x K."""
+        predicted = scores.detach().argmax(dim=1)
+        chosen, other = predicted.clone(), torch.full_like(predicted, -1)
+        for i, number in enumerate(owner):
+            target, against = self.target[number], self.against[number]
+            if target is not None:
+                chosen[i] = self.model.label_index(target, self.examples[number])
+            if against is not None:
+                other[i] = self.model.label_index(against, self.examples[number])
+                if other[i] == chosen[i]:
+                    raise InputError(f"target and against are both {against!r}; a contrast needs two labels")
+        return chosen, other
+
+    def value(self, scores: Tensor, owner: np.ndarray, output: str, targets: Tensor | None = None) -> Tensor:
+        """The number to explain, (n,): the target's logit or probability, less that of the contrast if there is one.
+
+        ``targets`` (n,) stand in for the predicted labels where an explainer must hold on to those of the whole input.
+        """
+        chosen, other = self.targets(scores, owner)
+        if targets is not None:
+            chosen = targets.to(chosen.device)
+        table = self.model.task.probabilities(scores) if output == "probability" else scores
+        value = table.gather(1, chosen.unsqueeze(1)).squeeze(1)
+        contrast = table.gather(1, other.clamp_min(0).unsqueeze(1)).squeeze(1)
+        return torch.where(other >= 0, value - contrast, value)
+
+
+@dataclass(frozen=True)
+class Explainer(ABC):
+    """Base of all explainers: a frozen dataclass whose fields are its options, and one verb, `explain`.
+
+    Subclasses declare their ``name``, ``family``, what they need of a model, and the tasks and spaces they work on.
+    ``fitted`` ones must be trained before they explain.
+    """
+
+    name: ClassVar[str]
+    family: ClassVar[str]
+    needs: ClassVar[tuple[str, ...]]
+    tasks: ClassVar[tuple[str, ...]] = ("text", "pair", "choices", "span-qa")
+    spaces: ClassVar[tuple[str, ...]] = ("words",)
+    fitted: ClassVar[bool] = False
+    paper: ClassVar[str] = ""
+
+    @abstractmethod
+    def explain(self, request: Request) -> list[Explanation]:
+        """Explain every example of a request, in order."""
+
+    def options(self) -> dict[str, Any]:
+        """The options it ran with."""
+        return {f.name.replace("_", "-"): getattr(self, f.name) for f in fields(self)}
+
+    def header(
+        self, request: Request, number: int, encoded: Encoded, scores: np.ndarray, fingerprint: str, **facts: Any
+    ) -> Header:
+        """The header of the explanation of example ``number``, whose scores on the whole input are given."""
+        names = request.model.task.names(encoded)
+        table = torch.as_tensor(scores).reshape(1, -1)[:, : len(names)]
+        target, against = request.targets(table, np.asarray([number]))
+        options = self.options()
+        return Header(
+            method=self.name,
+            target=names[int(target)],
+            against=names[int(against)] if int(against) >= 0 else None,
+            labels=names,
+            probabilities=tuple(float(p) for p in request.model.task.probabilities(table.double())[0]),
+            texts=encoded.example.texts,
+            choices=encoded.example.choices,
+            output=str(options.pop("output", facts.pop("output", "logit"))),
+            erasure=options.pop("erasure", None),
+            parameters=options,
+            seed=request.seed,
+            model=fingerprint,
+            version=saywhy.__version__,
+            notes=encoded.notes,
+            **facts,
+        )
+
+    def word_scores(
+        self,
+        request: Request,
+        encoded: Sequence[Encoded],
+        scores: Sequence[np.ndarray],
+        words: Sequence[np.ndarray],
+        errors: Sequence[float | None] | None = None,
+        costs: Sequence[Mapping[str, int]] | None = None,
+        **facts: Any,
+    ) -> list[Explanation]:
+        """Explanations by scores on words, from the model's scores (K,) and the words' (words,) of each example."""
+        fingerprint = request.model.fingerprint
+        made: list[Explanation] = []
+        for i, (item, given, values) in enumerate(zip(encoded, scores, words, strict=True)):
+            if not np.isfinite(values).all():
+                raise InputError(f"{item.example.where()}: the scores are not finite; is the model trained?")
+            made.append(
+                WordScores(
+                    header=self.header(request, i, item, given, fingerprint, **dict(facts)),
+                    words=item.words,
+                    scores=tuple(float(v) for v in values),
+                    error=None if errors is None else errors[i],
+                    cost={} if costs is None else costs[i],
+                )
+            )
+        return made
+
+
+def register(cls: type[T]) -> type[T]:
+    """Class decorator: list an explainer under its ``name``."""
+    facts = {fact: getattr(cls, fact) for fact in ("family", "needs", "tasks", "spaces", "fitted", "paper")}
+    methods.register(cls.name, **facts)(cls)
+    return cls
+
+
+def aggregate(values: np.ndarray, how: str) -> np.ndarray:
+    """Pieces' embedding dimensions to one number: (..., d) to (...).
+
+    ``sum`` keeps signs and completeness, ``l2`` is the norm, ``mean`` the absolute value of the mean, for use where a
+    distribution is needed.
+    """
+    if how == "sum":
+        return np.asarray(values.sum(-1))
+    if how == "l2":
+        return np.asarray(np.sqrt((values**2).sum(-1)))
+    if how == "mean":
+        return np.asarray(np.abs(values.mean(-1)))
+    raise OptionError(f"unknown aggregation {how!r}; use one of {', '.join(AGGREGATIONS)}")
+
+
+def check_output(output: str) -> None:
+    """Raise an error for an unknown kind of output."""
+    if output not in OUTPUTS:
+        raise OptionError(f"unknown output {output!r}; use one of {', '.join(OUTPUTS)}")

@@ -1,0 +1,32 @@
+"""Random scores: the floor that every other method must beat."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from saywhy.explainers.base import Explainer, Request, register
+from saywhy.types import Explanation
+
+__all__ = ["Random"]
+
+
+@register
+@dataclass(frozen=True)
+class Random(Explainer):
+    """Independent standard normal scores; a function of the seed and the words, not of the order of the texts."""
+
+    name: ClassVar[str] = "random"
+    family: ClassVar[str] = "baseline"
+    needs: ClassVar[tuple[str, ...]] = ("outputs",)
+
+    def explain(self, request: Request) -> list[Explanation]:  # noqa: D102
+        encoded = request.prepare()
+        scores = request.model.scores(encoded, request.batch_size).numpy()
+        words = []
+        for item in encoded:
+            entropy = [request.seed, *(ord(c) for text in item.example.fields for c in text)]
+            words.append(np.random.default_rng(entropy).standard_normal(len(item.words)))
+        return self.word_scores(request, encoded, list(scores), words)
