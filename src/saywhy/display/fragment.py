@@ -13,6 +13,7 @@ from saywhy.display.parts import (
     LEVELS,
     STRONG,
     boxes_of,
+    check_lengths,
     evolution,
     level_of,
     margins,
@@ -26,7 +27,6 @@ from saywhy.display.parts import (
     strongest_pairs,
     visible,
 )
-from saywhy.errors import InputError
 from saywhy.types import Alignments, Explanation, FreeText, Header, Rationale, Span, Word, WordScores
 
 __all__ = ["STYLE", "explanation_html", "safe", "words_html"]
@@ -88,9 +88,7 @@ def words_html(
     Returns:
         HTML that expects `STYLE` and a surrounding element of class ``saywhy``.
     """
-    for what, given in (("scores", scores), ("flags", selected)):
-        if len(given) not in (0, len(words)):
-            raise InputError(f"{len(words)} words need as many {what}, not {len(given)}")
+    check_lengths(words, scores, selected)
     top, out = peak(scores), []
     terse = len(words) > LONG_TEXT
     for field, text in enumerate(texts):

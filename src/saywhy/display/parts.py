@@ -6,12 +6,14 @@ import itertools
 import math
 from collections.abc import Iterator, Sequence
 
+from saywhy.errors import InputError
 from saywhy.types import Alignments, FreeText, Header, Span, Word
 
 __all__ = [
     "LEVELS",
     "STRONG",
     "boxes_of",
+    "check_lengths",
     "evolution",
     "field_names",
     "finite",
@@ -136,6 +138,13 @@ def number(score: float) -> str:
     return f"{'−' if score < 0 else '+'}{digits}"
 
 
+def check_lengths(words: Sequence[Word], scores: Sequence[float], selected: Sequence[bool]) -> None:
+    """Raise `InputError` unless there are as many scores and flags as words, or none."""
+    for what, given in (("scores", scores), ("flags", selected)):
+        if len(given) not in (0, len(words)):
+            raise InputError(f"{len(words)} words need as many {what}, not {len(given)}")
+
+
 def quoted(text: str) -> str:
     """A word for a list of words: a mark such as a comma gets quotation marks, or it would read as punctuation."""
     return text if any(c.isalnum() for c in text) else f"“{text}”"
@@ -144,7 +153,7 @@ def quoted(text: str) -> str:
 def strongest(words: Sequence[Word], scores: Sequence[float], k: int = 3) -> list[tuple[str, float]]:
     """The k strongest words for and the k strongest against, in that order."""
     top = peak(scores)
-    order = sorted((i for i in range(len(words)) if level_of(scores[i], top)), key=lambda i: -scores[i])
+    order = sorted((i for i in range(len(scores)) if level_of(scores[i], top)), key=lambda i: -scores[i])
     best, worst = [i for i in order if scores[i] > 0][:k], [i for i in reversed(order) if scores[i] < 0][:k]
     return [(words[i].text, scores[i]) for i in best + worst]
 

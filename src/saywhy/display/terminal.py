@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from saywhy.display.parts import (
     LEVELS,
     STRONG,
+    check_lengths,
     evolution,
     finite,
     level_of,
@@ -131,12 +132,15 @@ def _fields(
     selected: Sequence[bool] = (),
     gold: Sequence[Span] = (),
 ) -> Iterator[Text]:
+    check_lengths(words, levels, selected)
     for field, text in enumerate(fields):
         if names[field]:
             yield _dim(names[field])
         line = _text("")
         for chunk, at, is_gold in segments(text, field, words, gold, selected):
-            line.append(visible(chunk), style=_style(levels[at] if at is not None else 0, rich_colours, is_gold))
+            line.append(
+                visible(chunk), style=_style(levels[at] if at is not None and levels else 0, rich_colours, is_gold)
+            )
         yield line
 
 

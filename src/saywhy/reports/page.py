@@ -180,8 +180,6 @@ def _template() -> jinja2.Template:
         loader=jinja2.PackageLoader("saywhy.reports"),
         autoescape=True,
         undefined=jinja2.StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
         finalize=lambda value: visible(value) if isinstance(value, str) and not isinstance(value, Markup) else value,
     )
     return environment.get_template("page.html.j2")

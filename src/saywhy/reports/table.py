@@ -73,6 +73,9 @@ def findings(rows: Sequence[Row]) -> list[tuple[str, str]]:
         near = [c.method for c in row.cells if c.close]
         lead = f"{best.method} leads with {best.value:.3f}" + (f", close to {_names(near)}" if near else "")
         chance = next((r for r in row.results() if r.method == CHANCE), None)
+        if chance is best:
+            out.append((row.title, f"random itself is best with {best.value:.3f}: no method beats chance."))
+            continue
         if chance is None:
             out.append((row.title, f"{lead}."))
             continue

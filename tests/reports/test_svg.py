@@ -1,0 +1,69 @@
+from __future__ import annotations
+
+import math
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from saywhy.reports import arrange, svg
+
+from .conftest import Page, result
+
+
+def test_dots_stand_where_their_values_are() -> None:
+    _, (row,) = arrange(
+        [result("truth", "a", 0.0, 0.0), result("truth", "b", 1.0, 0.0), result("truth", "c", 0.5, 0.1)]
+    )
+    page = Page(svg.dots(row))
+    places = [float(c["cx"] or "nan") for c in page.all("circle")]
+    assert places[2] == pytest.approx((places[0] + places[1]) / 2, abs=0.1)
+    assert [c["class"] for c in page.all("circle")] == ["dot", "dot best", "dot"]
+    bar = page.all("path")[2]["d"] or ""
+    ends = [float(v) for v in re.findall(r"[MH]([\d.]+)", bar)[:2]]
+    assert (ends[1] - ends[0]) / (places[1] - places[0]) == pytest.approx(0.2, abs=0.01)
+    assert page.all("svg")[0]["aria-label"] == (
+        "truth by method: a 0.000, 0.000 to 0.000; b 1.000, 1.000 to 1.000; c 0.500, 0.400 to 0.600"
+    )
+
+
+def test_curves_put_bins_in_order_and_higher_values_higher() -> None:
+    methods, (row,) = arrange([result("sufficiency", "a", 0.1, bins={"0.5": 0.8, "0.05": 0.2, "0.1": 0.4})])
+    page = Page(svg.curves(row, methods))
+    points = [tuple(map(float, p.split(","))) for p in (page.all("polyline")[0]["points"] or "").split()]
+    assert [x for x, _ in points] == sorted(x for x, _ in points)
+    assert [y for _, y in points] == sorted((y for _, y in points), reverse=True)
+    assert "5%10%50%" in page.text.replace("a, 5%: 0.200", "")
+    assert (page.all("svg")[0]["aria-label"] or "").endswith("a 5% 0.200, 10% 0.400, 50% 0.800")
+
+
+def test_no_bins_no_curves() -> None:
+    methods, (row,) = arrange([result("truth", "a", 0.1), result("truth", "b", 0.1, bins={"selected": 0.3})])
+    assert svg.curves(row, methods) == ""
+
+
+def test_unequal_bins_and_names_that_are_no_numbers() -> None:
+    methods, (row,) = arrange(
+        [
+            result("x", "a", 0.1, bins={"few": 0.1, "many": math.nan}),
+            result("x", "b", 0.1, bins={"few": 0.2, "all": 0.3}),
+        ]
+    )
+    page = Page(svg.curves(row, methods))
+    assert [len((p["points"] or "").split()) for p in page.all("polyline")] == [1, 2]
+
+
+@given(st.lists(st.floats(-1e6, 1e6), min_size=1, max_size=6))
+def test_axes_hold_zero_and_every_value(values: list[float]) -> None:
+    low, high, step = svg._axis(values)
+    slack = 1e-6 * step
+    assert low - slack <= min(0.0, *values, 0.0)
+    assert high + slack >= max(0.0, *values, 0.0)
+    assert low < high
+    assert 2 <= len(svg._ticks(low, high, step)) <= 8
+
+
+def test_methods_differ_by_more_than_colour() -> None:
+    marks = [re.sub(r'class="s\d"', "", svg.series_swatch(i)) for i in range(4)]
+    assert len(set(marks)) == 4
