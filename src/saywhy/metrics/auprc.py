@@ -1,0 +1,58 @@
+"""AUPRC: do the scores rank the words people marked above the others?"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from saywhy.metrics.base import check_option, register
+from saywhy.metrics.gold import Gold
+from saywhy.metrics.plausibility import RankingAgreement
+from saywhy.metrics.selection import scores_of
+from saywhy.metrics.trial import Trial
+from saywhy.ops.ranking import auprc, average_precision
+from saywhy.types import Example, MetricResult
+
+__all__ = ["VARIANTS", "Auprc"]
+
+VARIANTS = ("eraser", "average-precision")
+
+
+@register
+@dataclass(frozen=True, kw_only=True)
+class Auprc(RankingAgreement):
+    """Mean over examples of the area under the precision-recall curve of the word scores.
+
+    The area of constant scores is (1 + share of gold words) / 2 by the trapezoid rule, and the share of gold words as
+    average precision. A rationale without scores ranks its words by being selected.
+
+    Reference: DeYoung et al., ERASER, ACL 2020, section 4.1.
+
+    Attributes:
+        variant: ``eraser`` (trapezoid rule, as its metrics compute it) or ``average-precision`` (no interpolation;
+            examples in which every word is gold are left out, as ERASER does).
+
+    Example:
+        >>> Auprc(variant="average-precision").name
+        'auprc'
+    """
+
+    variant: str = "eraser"
+
+    name: ClassVar[str] = "auprc"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_option(self.name, "variant", self.variant, VARIANTS)
+
+    def score(self, trial: Trial) -> MetricResult:
+        """Compare the ranking of the words with the gold ones."""
+        values = self._values(trial)
+        return self._result(trial, values, values=values, notes=self._left_out(trial, len(values)))
+
+    def _counts(self, example: Example, gold: Gold) -> bool:
+        return self.variant == "eraser" or not gold.mask.all()
+
+    def _agreement(self, trial: Trial, i: int, gold: Gold) -> float:
+        area = auprc if self.variant == "eraser" else average_precision
+        return area(gold.mask, scores_of(trial, i))

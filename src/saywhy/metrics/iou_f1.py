@@ -1,0 +1,85 @@
+"""IOU F1: are the selected phrases the ones people marked?"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from saywhy.errors import OptionError
+from saywhy.metrics.base import register
+from saywhy.metrics.plausibility import SelectionAgreement, no_gold
+from saywhy.metrics.selection import selected_words, words_of
+from saywhy.metrics.trial import Trial
+from saywhy.ops.overlap import f1_score, precision_recall_f1, runs, span_counts
+from saywhy.types import MetricResult
+
+__all__ = ["IouF1"]
+
+
+@register
+@dataclass(frozen=True, kw_only=True)
+class IouF1(SelectionAgreement):
+    """F1 of selected phrases, a phrase counting when its intersection over union with a gold one is high enough.
+
+    A selected phrase is a run of selected words inside one text. ``macro`` is the F1 of the mean precision and the
+    mean recall, ``micro`` counts all phrases together, ``instance`` is the mean of the examples' F1. A threshold of 1
+    with ``instance`` or ``micro`` is ERASER's exact-match rationale F1.
+
+    An example with nothing selected has recall 0 and is left out of the mean precision, as in ERASER; if nothing is
+    selected anywhere, the value is 0.
+
+    Reference: DeYoung et al., ERASER, ACL 2020, section 4.1 (IOU F1 at 0.5).
+
+    Departures: ERASER's micro average divides by zero when nothing is selected anywhere; here it is 0.
+
+    Attributes:
+        threshold: least intersection over union of a match.
+
+    Example:
+        >>> IouF1(threshold=1.0, average="instance").options["threshold"]
+        1.0
+    """
+
+    threshold: float = 0.5
+
+    name: ClassVar[str] = "iou-f1"
+    averages: ClassVar[tuple[str, ...]] = ("macro", "micro", "instance")
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not 0 < self.threshold <= 1:
+            raise OptionError(f"{self.name}: threshold must lie in (0, 1], not at {self.threshold}")
+
+    def score(self, trial: Trial) -> MetricResult:
+        """Match the runs of selected words with the gold spans."""
+        rows = []
+        for i, choices in self._examples(trial):
+            fields = [word.field for word in words_of(trial, i)]
+            phrases = runs(selected_words(trial, i, self.top, self.rounding), fields)
+            counts = [span_counts(phrases, gold.ranges, self.threshold) for gold in choices]
+            rows.append(max(counts, key=lambda c: float(precision_recall_f1(*c)[2])))
+        if not rows:
+            raise no_gold(self.name, trial.bench)
+        counted = np.asarray(rows, dtype=np.float64)
+        precision, recall, f1 = precision_recall_f1(counted[:, 0], counted[:, 1], counted[:, 2])
+        notes = self._left_out(trial, len(rows))
+        values = f1.tolist()
+        if self.average == "instance":
+            return self._result(trial, f1, values=values, notes=notes)
+        if self.average == "micro":
+            return self._result(trial, counted, _micro, values=values, notes=notes)
+        some = (counted[:, 1] > 0).astype(np.float64)
+        return self._result(trial, np.stack([precision, some, recall], axis=1), _macro, values=values, notes=notes)
+
+
+def _micro(counts: NDArray[np.float64]) -> NDArray[np.float64]:
+    return precision_recall_f1(counts[:, 0], counts[:, 1], counts[:, 2])[2]
+
+
+def _macro(means: NDArray[np.float64]) -> NDArray[np.float64]:
+    """From mean precision (0 where nothing is selected), share with a selection and mean recall."""
+    precision = precision_recall_f1(means[:, 0], means[:, 1], means[:, 1])[0]
+    return f1_score(precision, means[:, 2])

@@ -1,0 +1,138 @@
+"""What metrics look at: a model, examples, and a method's explanations of them, with everything measured once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from saywhy.errors import InputError
+from saywhy.metrics.erasures import Erasures, Space
+from saywhy.types import Example, Explanation, Prediction
+
+__all__ = ["Model", "SpaceMaker", "Trial", "Workbench", "word_space"]
+
+
+class Model(Protocol):
+    """The part of a `TextModel` that metrics use."""
+
+    @property
+    def fingerprint(self) -> str:
+        """Changes when the model does."""
+        ...
+
+    def predict(self, inputs: Any, *, batch_size: int = 32, truncation: str = "error") -> list[Prediction]:
+        """One prediction for each input."""
+        ...
+
+    def label_index(self, label: str | int, example: Example | None = None) -> int:
+        """Index of a class or choice."""
+        ...
+
+
+SpaceMaker = Callable[["Workbench"], Space]
+
+
+def word_space(bench: Workbench) -> Space:
+    """The space in which words are erased; give another function to a `Workbench` to erase something else."""
+    from saywhy.models.word_space import WordSpace
+
+    model: Any = bench.model
+    return WordSpace(
+        model, bench.examples, erasure=bench.erasure, batch_size=bench.batch_size, truncation=bench.truncation
+    )
+
+
+class Workbench:
+    """A model and examples; predictions and erasures are computed on first use and shared by all who ask.
+
+    Args:
+        model: a `TextModel`.
+        examples: what it is measured on.
+        erasure: how words are removed.
+        batch_size: rows of a model call.
+        truncation: what happens to texts that are too long.
+        seed: of the bootstrap.
+        make_space: builds the space of things that may be erased.
+
+    Example:
+        >>> bench = Workbench(model, examples)                                       # doctest: +SKIP
+        >>> Sufficiency(score="normalised").score(bench.trial("lime", explanations)) # doctest: +SKIP
+    """
+
+    def __init__(
+        self,
+        model: Model,
+        examples: Sequence[Example],
+        *,
+        erasure: str = "delete",
+        batch_size: int = 32,
+        truncation: str = "error",
+        seed: int = 0,
+        make_space: SpaceMaker = word_space,
+    ) -> None:
+        if not examples:
+            raise InputError("there is no example to measure on")
+        self.model = model
+        self.examples = tuple(examples)
+        self.erasure = erasure
+        self.batch_size = batch_size
+        self.truncation = truncation
+        self.seed = seed
+        self._make_space = make_space
+
+    def trial(self, method: str = "", explanations: Sequence[Explanation] = ()) -> Trial:
+        """One method's explanations of the examples, ready to be scored; none for metrics of the model."""
+        return Trial(self, method, tuple(explanations))
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """The model's, asked for once: a black box is known only by its answers, which cost calls."""
+        return self.model.fingerprint
+
+    @cached_property
+    def erasures(self) -> Erasures:
+        """What the model says about partly erased examples."""
+        # The scores of span QA are of the predicted span against all others together, so its class is always the first.
+        task = getattr(getattr(self.model, "task", None), "name", "")
+        return Erasures(self._make_space(self), target=0 if task == "span-qa" else None)
+
+    @cached_property
+    def predictions(self) -> list[Prediction]:
+        """What the model says about the examples."""
+        return self.model.predict(list(self.examples), batch_size=self.batch_size, truncation=self.truncation)
+
+    def gold_and_predicted(self) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+        """Class indices of the examples that have a label."""
+        pairs = [
+            (self.model.label_index(example.label, example), prediction.index)
+            for example, prediction in zip(self.examples, self.predictions, strict=True)
+            if example.label is not None
+        ]
+        both = np.asarray(pairs, dtype=np.intp).reshape(-1, 2)
+        return both[:, 0], both[:, 1]
+
+
+@dataclass(frozen=True)
+class Trial:
+    """One method on a workbench; explanation i is of example i."""
+
+    bench: Workbench
+    method: str = ""
+    explanations: tuple[Explanation, ...] = ()
+
+    def __post_init__(self) -> None:
+        given, wanted = len(self.explanations), len(self.bench.examples)
+        if given not in (0, wanted):
+            raise InputError(f"{self.method or 'the method'}: {given} explanations for {wanted} examples")
+        for i, (example, explanation) in enumerate(zip(self.bench.examples, self.explanations, strict=False)):
+            header = explanation.header
+            if (header.texts, header.choices) != (example.texts, example.choices):
+                raise InputError(
+                    f"{self.method or 'the method'}: explanation {i} is of another text than {example.where()}; "
+                    "give explanations in the order of the examples"
+                )

@@ -1,0 +1,215 @@
+from __future__ import annotations
+
+import json
+from io import StringIO
+
+import pytest
+from rich.console import Console
+
+import saywhy
+from saywhy.data import Dataset
+from saywhy.errors import CapabilityError, DataError, OptionError, UnknownNameError
+from saywhy.metrics import Sufficiency, evaluate
+from saywhy.types import Example, WordScores
+
+from .stubs import LABELS, WEIGHTS, header, marked, sigmoid
+
+
+class Counting:
+    """A black box of weighted words that counts the texts it reads."""
+
+    def __init__(self) -> None:
+        self.read = 0
+
+    def __call__(self, texts):
+        self.read += len(texts)
+        p = [sigmoid(sum(WEIGHTS.get(word, 0.0) for word in text.split())) for text in texts]
+        return [[1 - x, x] for x in p]
+
+
+@pytest.fixture
+def box():
+    return Counting()
+
+
+@pytest.fixture
+def model(box):
+    return saywhy.load(box, labels=list(LABELS), mask_token="_")
+
+
+def _examples(n=12):
+    texts = ["a great film about us all", "this awful story never ends", "we saw a good one", "so very bad it hurts"]
+    gold = [(1, 2), (1, 2), (3, 4), (2, 3)]
+    labels = ["positive", "negative", "positive", "negative"]
+    return [marked(texts[i % 4], [gold[i % 4]], truth=True, label=labels[i % 4], id=str(i)) for i in range(n)]
+
+
+def test_methods_by_metrics(model):
+    table = evaluate(model, _examples(), ["random", "leave-one-out"], ["faithfulness", "truth", "accuracy"])
+    assert table.methods == ("random", "leave-one-out")
+    assert len(table) == 2 * 3 + 1
+    assert table["accuracy"].value == 1.0
+    assert table["leave-one-out", "truth"].value == 1.0
+    assert table["leave-one-out", "comprehensiveness"].value > table["random", "comprehensiveness"].value + 0.1
+    assert table["leave-one-out", "sufficiency"].value < table["random", "sufficiency"].value
+    result = table["leave-one-out", "sufficiency"]
+    assert (result.method, result.erasure, result.model) == ("leave-one-out", "delete", model.fingerprint)
+    assert table.n == 12
+    assert table.erasure == "delete"
+
+
+def test_model_calls_are_shared_between_metrics_methods_and_scores(box, model):
+    examples = [Example(("a great film about us all",))]
+    words = model.words(examples[0])
+    why = WordScores(header(examples[0]), words=words, scores=(0, 9, 5, 0, 0, 0))
+    again = WordScores(header(examples[0]), words=words, scores=(0, 3, 2, 0, 0, 0))
+    box.read = 0
+    both = [Sufficiency(score=s) for s in ("eraser", "normalised")]
+    table = evaluate(model, examples, {"a": [why], "b": [again]}, [*both, "comprehensiveness"], bins=(0.1, 0.2, 0.4))
+    # Cuts at 1, 2 and 3 words, kept and removed; the full and the empty text; three texts for the fingerprint.
+    assert box.read == 3 * 2 + 2 + 3
+    assert (
+        table.find("a", "sufficiency", score="normalised").value
+        == table.find("b", "sufficiency", score="normalised").value
+    )
+    assert len(table) == 6
+
+
+def test_same_seed_same_table(model):
+    first, second = (evaluate(model, _examples(), "random", "faithfulness", limit=5, seed=3) for _ in range(2))
+    assert first == second
+    assert first.to_json() == second.to_json()
+    assert evaluate(model, _examples(), "random", "faithfulness", limit=5, seed=4) != first
+
+
+def test_limit_draws_a_subset_in_order_and_ready_explanations_follow(model):
+    examples = _examples()
+    ready = [
+        WordScores(header(e), words=model.words(e), scores=tuple(float(w.text in WEIGHTS) for w in model.words(e)))
+        for e in examples
+    ]
+    table = evaluate(model, examples, {"mine": ready}, "truth", limit=5, seed=1)
+    assert (table.n, table["mine", "truth"].n) == (5, 5)
+    data = Dataset.from_examples("mine", {"train": examples[:1], "test": examples})
+    named = evaluate(model, data, {"mine": ready}, "truth", limit=5, seed=1)
+    assert named.data == "mine"
+    assert named.n == 5
+    assert evaluate(model, data, {"mine": ready[:1]}, "truth", split="train").n == 1
+
+
+def test_a_registered_dataset(model):
+    table = evaluate(
+        model, "planted-reviews", "random", ["truth"], limit=4, data_options={"size": "demo"}, truncation="head"
+    )
+    assert table.data == "planted-reviews"
+    assert table["random", "truth"].n == 4
+
+
+def test_metric_and_method_options(model):
+    table = evaluate(
+        model,
+        _examples(4),
+        ["leave-one-out"],
+        "faithfulness",
+        score="normalised",
+        aopc="n-plus-1",
+        erasure="mask-token",
+        method_options={"leave-one-out": {"erasure": "mask-token"}},
+    )
+    assert {r.variant["score"] for r in table} == {"normalised"}
+    assert {r.erasure for r in table} == {"mask-token"}
+    assert all(r.higher_is_better for r in table)
+
+
+def test_mistakes_are_found_before_any_work(box, model):
+    examples = _examples(2)
+    unlabelled = [Example(("so bad",))]
+    box.read = 0
+    cases = [
+        (UnknownNameError, "did you mean 'leave-one-out'", (examples, "leave-one", "faithfulness"), {}),
+        (UnknownNameError, "did you mean", (examples, "random", "sufficency"), {}),
+        (CapabilityError, "gradients", (examples, ["random", "integrated-gradients"], "faithfulness"), {}),
+        (OptionError, "at least one method", (examples, [], "faithfulness"), {}),
+        (OptionError, "option scor;", (examples, "random", "faithfulness"), {"scor": "normalised"}),
+        (OptionError, "not one of the methods", (examples, "random"), {"method_options": {"lime": {}}}),
+        (OptionError, "no option 'size'", (examples, "random"), {"method_options": {"random": {"size": 1}}}),
+        (OptionError, "unknown erasure", (examples, "random", "faithfulness"), {"erasure": "melt"}),
+        (OptionError, "limit", (examples, "random"), {"limit": 0}),
+        (OptionError, "split", (examples, "random"), {"split": "test"}),
+        (OptionError, "data_options", (examples, "random"), {"data_options": {"size": "demo"}}),
+        (OptionError, "1 explanations", (examples, {"mine": [None]}), {}),
+        (DataError, "gold rationale", (unlabelled, "random", ["faithfulness", "token-f1"]), {}),
+        (DataError, "planted reasons", (unlabelled, "random", "truth"), {}),
+        (DataError, "has a label", (unlabelled, [], "accuracy"), {}),
+        (saywhy.SayWhyError, "no example", ([], "random"), {}),
+    ]
+    for error, message, arguments, options in cases:
+        with pytest.raises(error, match=message):
+            evaluate(model, *arguments, **options)
+    assert box.read == 0
+
+
+def test_only_the_model(model):
+    table = evaluate(model, _examples(), metrics="performance")
+    assert table.metrics == ("accuracy", "macro-f1")
+    assert table.methods == ()
+    assert "accuracy 1.000" in _printed(table)
+
+
+def _printed(table):
+    console = Console(file=StringIO(), width=160)
+    console.print(table)
+    return console.file.getvalue()
+
+
+def test_what_a_person_sees(model):
+    table = evaluate(model, _examples(), ["random", "leave-one-out"], ["faithfulness", "accuracy"])
+    for shown in (_printed(table), table._repr_html_()):
+        for part in (
+            "sufficiency ↓",
+            "comprehensiveness ↑",
+            "leave-one-out",
+            "accuracy 1.000",
+            "erasure: delete",
+            "95%",
+        ):
+            assert part in shown
+        result = table["random", "sufficiency"]
+        assert f"[{result.low:.3f}, {result.high:.3f}]" in shown
+    assert "random: sufficiency" in str(table)
+
+
+def test_variants_are_told_apart(model):
+    both = [Sufficiency(), Sufficiency(score="normalised")]
+    table = evaluate(model, _examples(4), "random", both)
+    shown = _printed(table)
+    assert "sufficiency (score=eraser) ↓" in shown
+    assert "sufficiency (score=normalised) ↑" in shown
+    with pytest.raises(OptionError, match="2 variants"):
+        table["random", "sufficiency"]
+    with pytest.raises(OptionError, match="no auprc of 'random'"):
+        table["random", "auprc"]
+
+
+def test_names_are_escaped_in_html(model):
+    examples = _examples(2)
+    ready = [WordScores(header(e), words=model.words(e), scores=(0.0,) * len(model.words(e))) for e in examples]
+    assert "<script>" not in evaluate(model, examples, {"<script>": ready}, "auroc")._repr_html_()
+
+
+def test_json(model):
+    data = json.loads(evaluate(model, _examples(4), "random", ["sufficiency", "accuracy"]).to_json())
+    assert (data["kind"], data["schema"], data["n"]) == ("evaluation", 1, 4)
+    assert [r["name"] for r in data["results"]] == ["accuracy", "sufficiency"]
+    assert data["results"][1]["bins"].keys() == {"0.01", "0.05", "0.1", "0.2", "0.5"}
+
+
+def test_pairs(model):
+    def overlap(pairs):
+        share = [0.9 if set(a.split()) & set(b.split()) else 0.1 for a, b in pairs]
+        return [[1 - x, x] for x in share]
+
+    nli = saywhy.load(overlap, labels=["no", "yes"], task="pair")
+    example = Example(("a red car", "one red bus"), label="yes")
+    table = evaluate(nli, [example], "leave-one-out", "comprehensiveness", bins=(0.3,))
+    assert table["leave-one-out", "comprehensiveness"].value == pytest.approx(0.8)

@@ -1,0 +1,70 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from sklearn.metrics import f1_score
+
+from saywhy.errors import DataError
+from saywhy.metrics import Accuracy, MacroF1
+from saywhy.types import Example
+
+from .stubs import LABELS, make_bench
+
+TEXTS = ["good", "bad", "great", "awful", "good film", "so bad"]
+GOLD = [1, 0, 0, 0, 1, 1]
+PREDICTED = [1, 0, 1, 0, 1, 0]
+
+
+def _bench(gold=GOLD, **options):
+    return make_bench([Example((t,), label=LABELS[g]) for t, g in zip(TEXTS, gold, strict=True)], **options)
+
+
+def test_accuracy():
+    result = Accuracy().score(_bench().trial())
+    assert result.value == pytest.approx(4 / 6)
+    assert result.values == (1, 1, 0, 1, 1, 0)
+    assert (result.method, result.family, result.n) == ("", "performance", 6)
+
+
+def test_macro_f1_equals_sklearn_and_so_does_each_resample():
+    result = MacroF1(samples=400).score(_bench(seed=3).trial())
+    assert result.value == pytest.approx(f1_score(GOLD, PREDICTED, average="macro"))
+    assert result.values == ()
+    rng = np.random.default_rng(3)
+    gold, predicted = np.array(GOLD), np.array(PREDICTED)
+    resampled = []
+    for _ in range(400):
+        rows = rng.integers(0, 6, size=6)
+        resampled.append(f1_score(gold[rows], predicted[rows], average="macro", zero_division=0))
+    assert [result.low, result.high] == pytest.approx(np.quantile(resampled, [0.025, 0.975]).tolist())
+
+
+def test_a_model_that_is_always_wrong():
+    bench = _bench([1 - p for p in PREDICTED])
+    for metric in (Accuracy(), MacroF1()):
+        result = metric.score(bench.trial())
+        assert (result.value, result.low, result.high) == (0, 0, 0)
+
+
+def test_examples_without_label_are_left_out():
+    bench = make_bench([Example(("good",), label="positive"), Example(("bad",))])
+    for metric in (Accuracy(), MacroF1()):
+        result = metric.score(bench.trial())
+        assert (result.value, result.n) == (1.0, 1)
+        assert any("1 of 2" in note for note in result.notes)
+
+
+@pytest.mark.parametrize("metric", [Accuracy(), MacroF1()])
+def test_no_labels_anywhere(metric):
+    with pytest.raises(DataError, match="none of the 1 has a label"):
+        metric.score(make_bench(["good"]).trial())
+
+
+def test_the_model_is_asked_once():
+    bench = _bench()
+    asked = []
+    predict = bench.model.predict
+    bench.model.predict = lambda *args, **options: asked.append(1) or predict(*args, **options)
+    Accuracy().score(bench.trial())
+    MacroF1().score(bench.trial())
+    assert len(asked) == 1

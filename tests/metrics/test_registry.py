@@ -1,0 +1,75 @@
+"""The contract of all metrics, whatever they are."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+
+import pytest
+
+from saywhy.errors import OptionError, UnknownNameError
+from saywhy.metrics import Metric, TokenF1, expand_metrics, metrics
+
+from .stubs import contributions, make_bench, marked
+
+ENTRIES = list(metrics)
+
+
+@pytest.fixture(scope="module")
+def bench():
+    texts = ["a great film so bad", "this awful story", "good"]
+    return make_bench([marked(t, [(1, 2)] if " " in t else [(0, 1)], truth=True, label="positive") for t in texts])
+
+
+def test_names():
+    expected = (
+        "accuracy auprc auroc comprehensiveness iou-f1 macro-f1 sufficiency token-f1 token-precision token-recall truth"
+    )
+    assert [e.name for e in ENTRIES] == expected.split()
+
+
+@pytest.mark.parametrize("entry", ENTRIES, ids=lambda e: e.name)
+def test_every_metric_keeps_the_contract(entry, bench):
+    metric = entry.value()
+    assert isinstance(metric, Metric)
+    assert dataclasses.is_dataclass(metric)
+    assert (metric.name, metric.family) == (entry.name, entry.family)
+    assert metric.of in ("method", "model")
+    assert set(metric.options) == set(entry.value.option_names())
+    assert type(metric)(**metric.options) == metric
+    metric.check(bench)
+    trial = bench.trial("hand", contributions(bench))
+    metric.prepare(trial)
+    result = metric.score(trial)
+    assert result == metric.score(trial)
+    assert (result.name, result.family, result.n) == (entry.name, entry.family, len(result.values) or 3)
+    assert result.method == ("hand" if metric.of == "method" else "")
+    assert result.low <= result.high
+    assert result.range[0] <= result.value <= result.range[1]
+    assert result.version
+    assert result.model == "stub"
+    assert dict(result.variant) == metric.options
+    json.dumps(result.to_dict(), allow_nan=False)
+    json.dumps(entry.to_dict(), allow_nan=False)
+
+
+def test_families_and_names_expand():
+    assert [m.name for m in expand_metrics("faithfulness")] == ["comprehensiveness", "sufficiency"]
+    assert [m.name for m in expand_metrics(["truth", "accuracy"])] == ["truth", "accuracy"]
+    assert "token-f1" in [m.name for m in expand_metrics("plausibility")]
+    assert [m.name for m in expand_metrics(["sufficiency", "faithfulness"])] == ["sufficiency", "comprehensiveness"]
+    assert expand_metrics(TokenF1(top=0.1)) == [TokenF1(top=0.1)]
+
+
+def test_options_go_to_the_metrics_that_have_them():
+    suff, token = expand_metrics(["sufficiency", "token-f1"], {"score": "normalised", "top": 0.1, "samples": 10})
+    assert (suff.options["score"], suff.samples, token.top, token.samples) == ("normalised", 10, 0.1, 10)
+
+
+def test_mistakes_are_named():
+    with pytest.raises(UnknownNameError, match="did you mean 'sufficiency'"):
+        expand_metrics("suficiency")
+    with pytest.raises(OptionError, match="option scores; they have aopc, bins"):
+        expand_metrics("faithfulness", {"scores": "normalised"})
+    with pytest.raises(OptionError, match="no metric was asked for"):
+        expand_metrics([])
