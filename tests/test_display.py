@@ -281,6 +281,13 @@ def test_notes_and_origin_are_shown(kind: int) -> None:
     assert out.startswith("lime for pos · model says pos (0.90)")
 
 
+def test_a_compact_fragment_leaves_out_what_its_page_has() -> None:
+    whole, compact = explanation_html(scored("a", 1.0)), explanation_html(scored("a", 1.0), compact=True)
+    for part in ("<style>", "model says", "speaks for"):
+        assert part in whole
+        assert part not in compact
+
+
 def test_an_explanation_without_probabilities_is_shown() -> None:
     bare = scored("a", 1.0, labels=(), probabilities=())
     assert "model says" not in explanation_html(bare) + printed(bare)

@@ -64,11 +64,9 @@ def test_findings_say_who_is_no_better_than_random() -> None:
         ]
     )
     assert findings(rows) == [
-        ("truth", "good leads with 0.900, close to near; random gets 0.200. weak is no better than random.")
+        ("truth", "good leads with 0.900, close to near; random gets 0.200. weak is not clearly better than random.")
     ]
-    _, rows = arrange(
-        [result("sufficiency", m, v, higher=False) for m, v in (("a", 0.3), ("b", 0.4), ("random", 0.1))]
-    )
+    _, rows = arrange([result("sufficiency", m, v, higher=False) for m, v in (("a", 0.3), ("b", 0.4), ("random", 0.1))])
     assert findings(rows) == [("sufficiency", "random itself is best with 0.100: no method beats chance.")]
 
 

@@ -129,9 +129,7 @@ def explanation_html(explanation: Explanation, *, gold: Sequence[Span] = (), com
             parts.append(_key(header.target, explanation.scores))
     elif isinstance(explanation, Rationale):
         chosen = explanation.selected
-        parts.append(
-            words_html(fields, explanation.words, explanation.scores, selected=chosen, gold=gold, names=names)
-        )
+        parts.append(words_html(fields, explanation.words, explanation.scores, selected=chosen, gold=gold, names=names))
         share = f"{sum(chosen)} of {len(chosen)} words selected"
         parts.append(f'<p class="sw-top">{share}</p>')
     elif isinstance(explanation, Alignments):

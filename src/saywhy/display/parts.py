@@ -178,9 +178,7 @@ def boxes_of(explanation: Alignments) -> list[tuple[int, int, int, int]]:
     boxes = []
     for first, second, _ in explanation.phrases:
         places = [
-            (a, b, c, d)
-            for a, b in _runs(explanation.premise, first)
-            for c, d in _runs(explanation.hypothesis, second)
+            (a, b, c, d) for a, b in _runs(explanation.premise, first) for c, d in _runs(explanation.hypothesis, second)
         ]
         if places:
             boxes.append(max(places, key=lambda p: _inside(explanation.scores, p)))

@@ -34,9 +34,7 @@ def dots(row: Row) -> str:
         y = LINE * i + LINE / 2 + 2
         start, end = (v if math.isfinite(v) else result.value for v in (result.low, result.high))
         kind = "dot best" if cell.best else "dot"
-        parts.append(
-            f'<text class="name" x="{left - 10}" y="{y + 4:.1f}" text-anchor="end">{safe(cell.method)}</text>'
-        )
+        parts.append(f'<text class="name" x="{left - 10}" y="{y + 4:.1f}" text-anchor="end">{safe(cell.method)}</text>')
         caps = "".join(f"M{x(v):.1f} {y - 4:.1f}v8" for v in (start, end) if x(end) - x(start) > 10)
         parts.append(f'<path class="bar" d="M{x(start):.1f} {y:.1f}H{x(end):.1f}{caps}"/>')
         parts.append(f'<circle class="{kind}" cx="{x(result.value):.1f}" cy="{y:.1f}" r="3.6"/>')

@@ -64,7 +64,7 @@ def arrange(results: Sequence[MetricResult]) -> tuple[tuple[str, ...], tuple[Row
 
 
 def findings(rows: Sequence[Row]) -> list[tuple[str, str]]:
-    """For each row: its title, and who leads and who is no better than chance, in plain words."""
+    """For each row: its title, and who leads and whose interval meets that of chance, in plain words."""
     out = []
     for row in rows:
         best = next((c.result for c in row.cells if c.best and c.result is not None), None)
@@ -81,7 +81,7 @@ def findings(rows: Sequence[Row]) -> list[tuple[str, str]]:
             continue
         weak = [r.method for r in row.results() if r is not chance and not _beats(r, chance, row.higher_is_better)]
         verb = "is" if len(weak) == 1 else "are"
-        tail = f" {_names(weak)} {verb} no better than random." if weak else " Every method beats random."
+        tail = f" {_names(weak)} {verb} not clearly better than random." if weak else " Every method beats random."
         out.append((row.title, f"{lead}; random gets {chance.value:.3f}.{tail}"))
     return out
 
