@@ -183,6 +183,16 @@ def test_strange_scores_are_shown(scores: tuple[float, float]) -> None:
     assert "a b" in printed(explanation, color_system=None)
 
 
+def test_every_score_can_be_read_without_pointing() -> None:
+    page = explanation_html(scored("good, bad", 0.5, 0.0, -0.25))
+    assert re.findall(r"<li><bdi>(.*?)</bdi>\xa0(.*?)</li>", page) == [
+        ("good", "+0.500"),
+        (",", "+0.000"),
+        ("bad", "−0.250"),
+    ]
+    assert "<li>" not in explanation_html(scored("x " * 500, *[0.1] * 500))
+
+
 def test_equal_zeros_are_said_plainly() -> None:
     assert "No word stands out" in explanation_html(scored("a b", 0.0, 0.0))
     assert "no word stands out" in printed(scored("a b", 0.0, 0.0))

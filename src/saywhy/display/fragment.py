@@ -35,6 +35,7 @@ BLUE, ORANGE = (0, 110, 190), (226, 112, 0)
 STRONGEST_ALPHA = 0.6
 MATRIX_SIDE = 60
 LONG_TEXT = 4000
+LISTED = 400
 # A translucent background keeps the host page's own ink readable, whether its theme is light or dark.
 _SHADES = "".join(
     f".saywhy .{name}{level}{{background:rgba({r},{g},{b},{STRONGEST_ALPHA * level / LEVELS:.2f})}}"
@@ -61,6 +62,7 @@ STYLE = (
     ".saywhy .sw-matrix td.bt{border-top:2px solid}.saywhy .sw-matrix td.bb{border-bottom:2px solid}"
     ".saywhy .sw-matrix td.bl{border-left:2px solid}.saywhy .sw-matrix td.br{border-right:2px solid}"
     ".saywhy .sw-quote{font-size:1.1em;margin:.4em 0;padding-inline-start:.8em;border-inline-start:3px solid}"
+    ".saywhy .sw-more ol{display:flex;flex-wrap:wrap;gap:0 1em;list-style:none;margin:.3em 0;padding:0}"
     ".saywhy dl{display:grid;grid-template-columns:max-content 1fr;gap:.1em 1em;margin:.4em 0}"
     ".saywhy dd{margin:0;overflow-wrap:anywhere}.saywhy summary{cursor:pointer}" + _SHADES
 )
@@ -127,6 +129,7 @@ def explanation_html(explanation: Explanation, *, gold: Sequence[Span] = (), com
         parts.append(_top_html(strongest(explanation.words, explanation.scores)))
         if not compact:
             parts.append(_key(header.target, explanation.scores))
+        parts.append(_all_scores(explanation))
     elif isinstance(explanation, Rationale):
         chosen = explanation.selected
         parts.append(words_html(fields, explanation.words, explanation.scores, selected=chosen, gold=gold, names=names))
@@ -180,6 +183,15 @@ def _top_html(items: Sequence[tuple[str, float]]) -> str:
         return '<p class="sw-top">No word stands out: all scores are equal to zero or nearly so.</p>'
     listed = " · ".join(f"<bdi>{safe(quoted(text))}</bdi>\u00a0{number(score)}" for text, score in items)
     return f'<p class="sw-top">Strongest: {listed}</p>'
+
+
+def _all_scores(explanation: WordScores) -> str:
+    """Every score as text, for those who cannot point at a word; left out where the list would be endless."""
+    words, scores = explanation.words, explanation.scores
+    if not 0 < len(scores) <= LISTED:
+        return ""
+    items = [f"<li><bdi>{safe(w.text)}</bdi>\u00a0{number(s)}</li>" for w, s in zip(words, scores, strict=True)]
+    return f'<details class="sw-more"><summary>All scores</summary><ol>{"".join(items)}</ol></details>'
 
 
 def _key(target: str, scores: Sequence[float]) -> str:
