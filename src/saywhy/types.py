@@ -172,7 +172,7 @@ class Header:
     texts: tuple[str, ...]
     choices: tuple[str, ...] = ()
     against: str | None = None
-    output: str = "logit"
+    output: str = ""
     parameters: Mapping[str, Any] = field(default_factory=dict)
     space: str = "words"
     erasure: str | None = None

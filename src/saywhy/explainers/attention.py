@@ -73,11 +73,14 @@ class Attention(Explainer):
         words, at = [], 0
         for item, target in zip(encoded, targets, strict=True):
             weights = row_weights(model, item, int(target))
-            own = [row.pieces.word_scores(found[at + i]) * w for i, (row, w) in enumerate(zip(item.rows, weights, strict=True))]
+            own = [
+                row.pieces.word_scores(found[at + i]) * w
+                for i, (row, w) in enumerate(zip(item.rows, weights, strict=True))
+            ]
             words.append(np.asarray(np.sum(own, axis=0)))
             at += len(item.rows)
         costs = [{"forwards": len(item.rows)} for item in encoded]
-        return self.word_scores(request, encoded, list(scores.numpy()), words, costs=costs)
+        return self.word_scores(request, encoded, list(scores.numpy()), words, costs=costs, query=query)
 
 
 def check_reading(layers: str, query: str | None) -> None:
@@ -93,7 +96,8 @@ def default_query(model: TextModel) -> str:
     config = getattr(model.module, "config", None)
     if reads_last_token(model.module) or getattr(config, "is_encoder_decoder", False):
         return "last"
-    return "mean" if model.task.name == "span-qa" else "first"
+    pooled = getattr(config, "classifier_pooling", None) == "mean"
+    return "mean" if pooled or model.task.name == "span-qa" else "first"
 
 
 def tapped_calls(model: TextModel, layers: str) -> frozenset[int]:

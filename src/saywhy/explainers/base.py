@@ -49,7 +49,7 @@ class Request:
 
     def targets(self, scores: Tensor, owner: np.ndarray) -> tuple[Tensor, Tensor]:
         """Indices of the label asked about and of the one to contrast it with (-1: none), for scores n x K."""
-        predicted = scores.detach().argmax(dim=1)
+        predicted = self.model.task.predicted(scores.detach())
         chosen, other = predicted.clone(), torch.full_like(predicted, -1)
         for i, number in enumerate(owner):
             target, against = self.target[number], self.against[number]
@@ -104,25 +104,25 @@ class Explainer(ABC):
     ) -> Header:
         """The header of the explanation of example ``number``, whose scores on the whole input are given."""
         names = request.model.task.names(encoded)
-        table = torch.as_tensor(scores).reshape(1, -1)[:, : len(names)]
+        table = torch.as_tensor(scores).reshape(1, -1)
         target, against = request.targets(table, np.asarray([number]))
-        options = self.options()
+        options = {**self.options(), **facts}
         return Header(
             method=self.name,
             target=names[int(target)],
             against=names[int(against)] if int(against) >= 0 else None,
             labels=names,
-            probabilities=tuple(float(p) for p in request.model.task.probabilities(table.double())[0]),
+            probabilities=tuple(request.model.task.probabilities(table.double())[0, : len(names)].tolist()),
             texts=encoded.example.texts,
             choices=encoded.example.choices,
-            output=str(options.pop("output", facts.pop("output", "logit"))),
+            output=str(options.pop("output", "")),
+            space=str(options.pop("space", "words")),
             erasure=options.pop("erasure", None),
             parameters=options,
             seed=request.seed,
             model=fingerprint,
             version=saywhy.__version__,
             notes=encoded.notes,
-            **facts,
         )
 
     def word_scores(

@@ -26,7 +26,7 @@ class LeaveOneOut(Explainer):
     Reference: Li, Monroe, Jurafsky: Understanding Neural Networks through Representation Erasure, 2016, section 3.
 
     Options:
-        erasure: what leaving out means; ``delete`` by default (``mask-token`` where positions must stay).
+        erasure: what leaving out means; by default ``delete``, or ``mask-token`` where positions must stay.
         output: ``probability`` (default) or ``logit`` of the target.
     """
 
@@ -35,7 +35,7 @@ class LeaveOneOut(Explainer):
     needs: ClassVar[tuple[str, ...]] = ("outputs",)
     paper: ClassVar[str] = "Li et al. 2016"
 
-    erasure: str = "delete"
+    erasure: str | None = None
     output: str = "probability"
 
     def explain(self, request: Request) -> list[Explanation]:  # noqa: D102
@@ -75,5 +75,5 @@ class LeaveOneOut(Explainer):
             at += len(item.words) + 1
         costs = [{"forwards": (len(item.words) + 1) * max(1, len(item.rows))} for item in encoded]
         return self.word_scores(
-            request, encoded, [scores[i] for i in range(len(encoded))], words, costs=costs
+            request, encoded, [scores[i] for i in range(len(encoded))], words, costs=costs, erasure=space.erasure
         )

@@ -99,4 +99,4 @@ class ScaledAttention(Explainer):
                         pieces = attention_of_query(own, len(row), query).cpu().numpy()
                         words[items[place]] += row.pieces.word_scores(pieces)
         costs = [{"gradients": len(item.rows)} for item in encoded]
-        return self.word_scores(request, encoded, scores, words, costs=costs)
+        return self.word_scores(request, encoded, scores, words, costs=costs, query=query)

@@ -20,7 +20,7 @@ from saywhy.types import Example, Word
 if TYPE_CHECKING:
     from saywhy.models.text_model import TextModel
 
-__all__ = ["CONTINUOUS", "ERASURES", "check_erasure", "erase_row", "erase_text"]
+__all__ = ["CONTINUOUS", "ERASURES", "check_erasure", "erase_row", "erase_text", "resolve_erasure"]
 
 ERASURES = {
     "delete": "the pieces are taken out and the rest moves together",
@@ -56,6 +56,14 @@ def _possible(model: TextModel, erasure: str) -> bool:
     if erasure == "pad":
         return model.tokenizer.pad_token_id is not None
     return ("attention" if erasure == "attention-mask" else "embeddings") in model.capabilities
+
+
+def resolve_erasure(model: TextModel, erasure: str | None) -> str:
+    """The erasure to use: the one asked for, if it is possible; ``delete`` where none is, or ``mask-token`` for QA."""
+    if erasure is None:
+        erasure = "delete" if model.task.erases_positions else "mask-token"
+    check_erasure(model, erasure)
+    return erasure
 
 
 def erase_row(model: TextModel, row: Row, keep: np.ndarray, erasure: str) -> Row:

@@ -40,8 +40,8 @@ def load(
 
     Args:
         model: a folder or hub name; a transformers pipeline; ``(model, tokenizer)``; a fitted scikit-learn
-            classifier, or any function from a list of texts to a table of probabilities; or ``"file.py:name"`` or ``"module:name"`` of
-            one of these.
+            classifier, or any function from a list of texts to a table of probabilities; or ``"file.py:name"``
+            or ``"module:name"`` of one of these.
         tokenizer: the tokenizer, where the model is a transformers model given alone.
         labels: names of the classes; needed for a plain function, otherwise they replace the model's own.
         task: ``text``, ``pair``, ``choices`` or ``span-qa``; found out where it is not given.

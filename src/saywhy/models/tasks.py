@@ -82,6 +82,10 @@ class Task(ABC):
         """The examples with what they are asked about fixed by the network's output on the whole (span QA only)."""
         return list(encoded)
 
+    def predicted(self, scores: Tensor) -> Tensor:
+        """Index of the predicted label, (size,), from scores size x K."""
+        return scores.argmax(dim=-1)
+
     def probabilities(self, scores: Tensor) -> Tensor:
         """From scores to probabilities, size x K."""
         return scores.softmax(dim=-1)
@@ -185,9 +189,13 @@ class SpanQA(Task):
     def names(self, encoded: Encoded) -> tuple[str, ...]:  # noqa: D102
         row = encoded.rows[0]
         if row.span is None:
-            return ("answer", "anything else")
+            return ("answer",)
         start, end = row.offsets[row.span[0]][0], row.offsets[row.span[1]][1]
-        return (encoded.example.texts[1][start:end], "anything else")
+        return (encoded.example.texts[1][start:end],)
+
+    def predicted(self, scores: Tensor) -> Tensor:  # noqa: D102
+        # The answer is the likeliest span, however unlikely it is.
+        return scores.new_zeros(len(scores), dtype=torch.long)
 
     def anchored(self, network: nn.Module, encoded: Sequence[Encoded]) -> list[Encoded]:
         """The examples with the span that the network predicts for each."""

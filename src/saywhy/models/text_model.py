@@ -167,7 +167,7 @@ class TextModel:
         """Index of a label given by name or by index; for choices, of the choice."""
         names = example.choices if example is not None and example.choices else self.labels
         if self.task.name == "span-qa":
-            names = ("answer", "anything else")
+            names = ("answer",)
         if isinstance(label, int) and not isinstance(label, bool):
             if -len(names) <= label < len(names):
                 return label % len(names)

@@ -20,7 +20,7 @@ from saywhy.models.black_box import BlackBox
 from saywhy.models.differentiate import Loss, differentiate, group_by_length
 from saywhy.models.embedding_door import look_up, replace_embeddings
 from saywhy.models.encoding import Encoded, Row, collate
-from saywhy.models.erasures import CONTINUOUS, check_erasure, erase_row, erase_text
+from saywhy.models.erasures import CONTINUOUS, check_erasure, erase_row, erase_text, resolve_erasure
 from saywhy.models.text_model import TextModel
 from saywhy.types import Example, Word
 
@@ -57,7 +57,8 @@ class WordSpace:
     Args:
         model: any `TextModel`; black boxes have their words cut out of the text.
         examples: the inputs.
-        erasure: what removing a word means; see `saywhy.models.erasures.ERASURES`.
+        erasure: what removing a word means; see `saywhy.models.erasures.ERASURES`. By default ``delete``, or
+            ``mask-token`` where positions must stay.
         batch_size: the most rows the network sees at a time.
         truncation: what to do with texts that are too long.
         encoded: the examples as `TextModel.prepare` encodes them, if that was done already.
@@ -75,12 +76,12 @@ class WordSpace:
         model: TextModel,
         examples: Sequence[Example],
         *,
-        erasure: str = "delete",
+        erasure: str | None = None,
         batch_size: int = 32,
         truncation: str = "error",
         encoded: Sequence[Encoded] | None = None,
     ) -> None:
-        check_erasure(model, erasure)
+        erasure = resolve_erasure(model, erasure)
         if batch_size < 1:
             raise OptionError(f"batch_size must be at least 1, not {batch_size}")
         self.model = model

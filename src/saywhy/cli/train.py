@@ -1,0 +1,91 @@
+"""`saywhy train`: train a model by an objective."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from saywhy.cli.shared import Json, Options, Seed, parse_options, print_json, show
+
+__all__ = ["train"]
+
+
+def train(
+    objective: Annotated[str, typer.Argument(help="What to train for; see `saywhy list objectives`.")],
+    data: Annotated[str, typer.Option(help="A dataset's name (`saywhy list datasets`) or a file.")],
+    model: Annotated[
+        str, typer.Option(help="A network's name (`saywhy list models`) or a folder.")
+    ] = "text-transformer",
+    out: Annotated[
+        Path | None, typer.Option(help="Folder for the model; runs/OBJECTIVE-DATA-MODEL by default.")
+    ] = None,
+    epochs: Annotated[int | None, typer.Option(help="Times through the data.")] = None,
+    learning_rate: Annotated[float | None, typer.Option(help="Highest learning rate.")] = None,
+    batch_size: Annotated[int | None, typer.Option(help="Examples a step.")] = None,
+    limit: Annotated[int | None, typer.Option(help="Train on at most so many examples.")] = None,
+    patience: Annotated[int | None, typer.Option(help="Stop after so many epochs without progress.")] = None,
+    log_with: Annotated[str | None, typer.Option(help="A tracker that Accelerate knows, such as tensorboard.")] = None,
+    restart: Annotated[bool, typer.Option("--restart", help="Start again instead of going on.")] = False,
+    option: Options = None,
+    data_option: Annotated[
+        list[str] | None, typer.Option(metavar="KEY=VALUE", help="An option of the dataset; may be repeated.")
+    ] = None,
+    model_option: Annotated[
+        list[str] | None, typer.Option(metavar="KEY=VALUE", help="An option of the network; may be repeated.")
+    ] = None,
+    test: Annotated[bool, typer.Option(help="Measure accuracy on the test split afterwards.")] = True,
+    seed: Seed = 0,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Time two steps and print an estimate.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Train a model. A run that was stopped goes on where it was, bit for bit.
+
+    [bold]saywhy train plain --data sst2 --model minilm --out runs/sst2[/bold]
+
+    [bold]saywhy train plain --data my.csv --data-option labels='[no, yes]' --model gru --dry-run[/bold]
+    """
+    from saywhy.objectives import train as run
+
+    folder = out or Path("runs") / f"{objective}-{Path(data).stem}-{Path(model).name}"
+    data_options = parse_options(data_option)
+    options: dict[str, Any] = {
+        "out": folder,
+        "epochs": epochs,
+        "learning_rate": learning_rate,
+        "batch_size": batch_size,
+        "limit": limit,
+        "patience": patience,
+        "log_with": log_with,
+        "resume": not restart,
+        "seed": seed,
+        "data_options": data_options,
+        "model_options": parse_options(model_option),
+        **parse_options(option),
+    }
+    if dry_run:
+        estimate = run(objective, data, model, dry_run=True, **options)
+        if as_json:
+            print_json({"seconds": estimate.seconds, "steps": estimate.steps, "out": str(folder)})  # type: ignore[union-attr]
+        else:
+            show(f"{estimate}; would be written to {folder}")
+        return
+    trained = run(objective, data, model, **options)
+    facts: dict[str, Any] = {"out": str(folder), "fingerprint": trained.fingerprint, "labels": list(trained.labels)}
+    if test and trained.task.name != "span-qa":
+        from saywhy.data import load_dataset
+
+        dataset = load_dataset(data, seed=seed, **data_options)
+        if "test" in dataset.splits:
+            from saywhy.metrics import evaluate
+
+            result = evaluate(trained, dataset, (), "accuracy", split="test", truncation="head").results[0]
+            facts["test"] = result.to_dict()
+            facts["test"].pop("values")
+            if not as_json:
+                show(f"test {result} (n={result.n})")
+    if as_json:
+        print_json(facts)
+    else:
+        show(f'wrote {folder}; try: saywhy explain {folder} "..."')
