@@ -99,9 +99,20 @@ def test_phrases_do_not_cross_texts():
     assert result.value == 1.0
 
 
+def test_gold_phrases_are_those_that_were_marked():
+    # Two phrases side by side stay two, unlike a run of words.
+    example = marked(TEXT, [(0, 2), (2, 4)])
+    assert _score(IouF1(threshold=1.0), [example], [select_words(example, [0, 1])]).value == pytest.approx(2 / 3)
+
+
+def test_joint_phrases_do_not_cross_texts():
+    example = Example(("a b", "c d"), rationales=((Span(0, 2, 3),), (Span(1, 0, 1),)))
+    assert _score(IouF1(threshold=1.0), [example], [select_words(example, [1])]).value == pytest.approx(2 / 3)
+
+
 def test_annotators():
-    # One marked word 0, one words 0 and 1, one words 1 to 4.
-    example = marked(TEXT, [(0, 1)], [(0, 2)], [(1, 5)])
+    # One marked words 1 to 4, one word 0, one words 0 and 1.
+    example = marked(TEXT, [(1, 5)], [(0, 1)], [(0, 2)])
     why = select_words(example, [0, 1])
     recall = {a: _score(TokenRecall(annotators=a), [example], [why]).value for a in ("union", "majority", "best")}
     assert recall == {"union": pytest.approx(2 / 5), "majority": 1.0, "best": 1.0}
