@@ -8,7 +8,7 @@ from rich.console import Console
 
 import saywhy
 from saywhy.data import Dataset
-from saywhy.errors import CapabilityError, DataError, OptionError, UnknownNameError
+from saywhy.errors import CapabilityError, DataError, InputError, OptionError, UnknownNameError
 from saywhy.metrics import Sufficiency, evaluate
 from saywhy.types import Example, WordScores
 
@@ -143,6 +143,7 @@ def test_mistakes_are_found_before_any_work(box, model):
         (DataError, "gold rationale", (unlabelled, "random", ["faithfulness", "token-f1"]), {}),
         (DataError, "planted reasons", (unlabelled, "random", "truth"), {}),
         (DataError, "has a label", (unlabelled, [], "accuracy"), {}),
+        (InputError, "example 9: no label 'great'.*labels=", ([Example(("x",), "great", id="9")], [], "accuracy"), {}),
         (saywhy.SayWhyError, "no example", ([], "random"), {}),
     ]
     for error, message, arguments, options in cases:

@@ -169,6 +169,13 @@ def test_truth_counts_planted_examples_only():
         _score(Truth(), [judged], why[1:])
 
 
+def test_truth_gives_nothing_to_scores_that_say_nothing():
+    example = marked(TEXT, [(3, 4)], truth=True)
+    flat = [score_words(example, [0.0] * 10)]
+    assert _score(Truth(), [example], flat).value == pytest.approx(0.1)
+    assert _score(Truth(variant="eraser"), [example], flat).value == pytest.approx(0.55)
+
+
 def test_text_that_is_gold_altogether():
     example = marked("a b c", [(0, 3)])
     why = [score_words(example, [1, 2, 3])]

@@ -21,8 +21,8 @@ class Performance(Metric):
     of: ClassVar[str] = "model"
 
     def check(self, bench: Workbench) -> None:
-        """Raise an error if no example has a label."""
-        if all(example.label is None for example in bench.examples):
+        """Raise an error if no example has a label, or one the model does not know."""
+        if all(label is None for label in bench.gold):
             raise DataError(f"{self.name} needs labelled examples, and none of the {len(bench.examples)} has a label")
 
     def _notes(self, trial: Trial, n: int) -> list[str]:

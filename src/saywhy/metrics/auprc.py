@@ -23,8 +23,9 @@ VARIANTS = ("eraser", "average-precision")
 class Auprc(RankingAgreement):
     """Mean over examples of the area under the precision-recall curve of the word scores.
 
-    The area of constant scores is (1 + share of gold words) / 2 by the trapezoid rule, and the share of gold words as
-    average precision. A rationale without scores ranks its words by being selected.
+    Equal scores have the area (1 + share of gold words) / 2 by the trapezoid rule, far above that of a random order,
+    and the share of gold words as average precision: where methods leave many words at 0, compare by the latter.
+    A rationale without scores ranks its words by being selected.
 
     Reference: DeYoung et al., ERASER, ACL 2020, section 4.1.
 

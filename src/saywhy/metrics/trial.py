@@ -106,15 +106,22 @@ class Workbench:
         """What the model says about the examples."""
         return self.model.predict(list(self.examples), batch_size=self.batch_size, truncation=self.truncation)
 
+    @cached_property
+    def gold(self) -> list[int | None]:
+        """Class indices of the examples' labels, None where there is none."""
+        return [None if e.label is None else self._label_index(e, e.label) for e in self.examples]
+
     def gold_and_predicted(self) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
         """Class indices of the examples that have a label."""
-        pairs = [
-            (self.model.label_index(example.label, example), prediction.index)
-            for example, prediction in zip(self.examples, self.predictions, strict=True)
-            if example.label is not None
-        ]
+        pairs = [(g, p.index) for g, p in zip(self.gold, self.predictions, strict=True) if g is not None]
         both = np.asarray(pairs, dtype=np.intp).reshape(-1, 2)
         return both[:, 0], both[:, 1]
+
+    def _label_index(self, example: Example, label: str | int) -> int:
+        try:
+            return self.model.label_index(label, example)
+        except InputError as error:
+            raise InputError(f"{example.where()}: {error}; load the model with labels=[...] as in the data") from None
 
 
 @dataclass(frozen=True)
