@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from saywhy.errors import OptionError
-from saywhy.loop.randomness import numpy_generator
+from saywhy.ops.randomness import numpy_generator
 
 __all__ = ["BatchOrder"]
 

@@ -59,7 +59,8 @@ def optimiser_from_tensors(optimiser: torch.optim.Optimizer, tensors: Mapping[st
     state: dict[int, dict[str, Tensor]] = {}
     for key, tensor in tensors.items():
         number, name = key.split(".", 1)
-        state.setdefault(int(number), {})[name] = tensor
+        # Cloned, because a mapped file may be aligned differently from memory, which can change the last bit of sums.
+        state.setdefault(int(number), {})[name] = tensor.clone()
     optimiser.load_state_dict({"state": state, "param_groups": optimiser.state_dict()["param_groups"]})
 
 
@@ -175,9 +176,7 @@ class CheckpointFolder:
         if not isinstance(whole, dict) or whole.get("format") != _FORMAT:
             raise LoadError(f"{folder} is not a saywhy checkpoint")
         if whole.get("version") != _VERSION:
-            raise LoadError(
-                f"{folder} is a checkpoint of version {whole.get('version')}; this saywhy reads {_VERSION}"
-            )
+            raise LoadError(f"{folder} is a checkpoint of version {whole.get('version')}; this saywhy reads {_VERSION}")
         for file, expected in whole["files"].items():
             if not (folder / file).is_file():
                 raise LoadError(f"{folder} is torn: {file} is missing")

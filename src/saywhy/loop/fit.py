@@ -17,11 +17,11 @@ from saywhy.loop.batches import BatchOrder
 from saywhy.loop.checkpoint import CheckpointFolder
 from saywhy.loop.objective import LoopObjective
 from saywhy.loop.progress import ProgressBar
-from saywhy.loop.records import RunLog, environment, open_run, write_run
+from saywhy.loop.records import RunLog, environment, open_run, read_run, write_run
 from saywhy.loop.settings import LoopSettings
 from saywhy.loop.stepper import Stepper
 
-__all__ = ["FitResult", "checkpoint_folder", "fit"]
+__all__ = ["FitResult", "checkpoint_folder", "close_run", "fit"]
 
 
 @dataclass(frozen=True)
@@ -29,7 +29,8 @@ class FitResult:
     """What came of a run; the players themselves hold the best weights (the last ones without validation).
 
     ``stopped`` is ``"finished"`` or ``"patience"``. ``history`` has step, epoch and score of each validation.
-    ``seconds`` counts this process only, ``resumed_at`` the steps that were done before it.
+    ``seconds`` counts this process only, ``resumed_at`` the steps that were done before it. ``reused`` says that the
+    run had been finished and cleared away before, so that nothing was done and the players were not touched.
     """
 
     steps: int
@@ -39,6 +40,7 @@ class FitResult:
     history: tuple[Mapping[str, float], ...]
     seconds: float
     resumed_at: int = 0
+    reused: bool = False
 
 
 @dataclass
@@ -58,6 +60,15 @@ class _State:
 def checkpoint_folder(out: Path) -> CheckpointFolder:
     """The checkpoints of the run in a folder."""
     return CheckpointFolder(out / "checkpoints")
+
+
+def close_run(out: Path, result: FitResult) -> None:
+    """Write the result into ``run.json`` and remove the checkpoints, once the weights are kept elsewhere."""
+    record = read_run(out)
+    if record is None:
+        raise ValueError(f"{out} holds no run")
+    write_run(out, {**record, "result": asdict(result)})
+    checkpoint_folder(out).remove()
 
 
 def fit(
@@ -97,7 +108,9 @@ def fit(
         >>> fit(objective, examples, collate=collate, out="runs/first")                       # doctest: +SKIP
     """
     run = _Run(objective, data, collate, settings or LoopSettings(), lengths, validate, out, log_with)
-    run.open(config or {}, resume)
+    done = run.open(config or {}, resume)
+    if done is not None:
+        return done
     # The caller's own random state is none of our business.
     with torch.random.fork_rng():
         return run.train(progress)
@@ -129,7 +142,7 @@ class _Run:
         self.state = _State()
         self.remembered: dict[str, dict[str, Tensor]] = {}
 
-    def open(self, config: Mapping[str, Any], resume: bool) -> None:
+    def open(self, config: Mapping[str, Any], resume: bool) -> FitResult | None:
         config = {
             **config,
             "objective": type(self.objective).__name__,
@@ -141,9 +154,11 @@ class _Run:
         if self.trackers:
             self.accelerator.init_trackers("saywhy", config={"config": json.dumps(config)})
         if self.out is None or self.folder is None:
-            return
+            return None
         record = open_run(self.out, config, resume=resume)
         found = self.folder.newest() if record is not None else None
+        if record is not None and found is None and "result" in record:
+            return FitResult(**{**record["result"], "history": tuple(record["result"]["history"]), "reused": True})
         self.accelerator.wait_for_everyone()  # nobody writes before everybody has read
         if found is not None:
             name, state = found
@@ -154,6 +169,7 @@ class _Run:
             self.folder.remove()
         if self.main and record is None:
             write_run(self.out, {"kind": "run", "config": config, "environment": environment()})
+        return None
 
     def train(self, progress: bool | None) -> FitResult:
         began, resumed_at = time.monotonic(), self.state.step

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor, nn
 
 from saywhy.loop.optimisers import OptimiserSettings
-from saywhy.loop.randomness import numpy_generator, torch_generator
+from saywhy.ops.randomness import numpy_generator, torch_generator
 
 __all__ = ["LoopObjective", "Loss", "Phase", "Step"]
 

@@ -16,8 +16,8 @@ from saywhy.errors import OptionError, SayWhyError
 from saywhy.loop.batches import BatchOrder
 from saywhy.loop.objective import LoopObjective, Phase, Step
 from saywhy.loop.optimisers import OptimiserSettings, make_optimiser, set_rate
-from saywhy.loop.randomness import derive_seed
 from saywhy.loop.settings import LoopSettings
+from saywhy.ops.randomness import derive_seed
 
 __all__ = ["Stepper", "frozen_except"]
 

@@ -1,0 +1,49 @@
+"""Networks that can be trained by name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any, TypeAlias
+
+from saywhy.models.minilm import build_minilm
+from saywhy.models.recurrent import build_recurrent
+from saywhy.models.text_transformer import build_text_transformer
+from saywhy.registry import Registry
+
+__all__ = ["Builder", "networks"]
+
+Builder: TypeAlias = Callable[..., tuple[Any, Any]]
+"""``build(examples, task, labels, seed, **options)`` gives a network and its tokenizer."""
+
+networks: Registry[Builder] = Registry("model", "saywhy.models.networks")
+"""Builders by name; their facts hold the training settings that suit them."""
+
+_ALL = ("text", "pair", "choices", "span-qa")
+
+networks.register(
+    "text-transformer",
+    family="from scratch",
+    tasks=_ALL,
+    facts={"epochs": 6, "learning_rate": 1e-3, "batch_size": 32},
+)(build_text_transformer)
+networks.register(
+    "gru",
+    summary="A bidirectional GRU over GloVe vectors, or over vectors of its own.",
+    family="from scratch",
+    tasks=_ALL[:3],
+    facts={"epochs": 10, "learning_rate": 2e-3, "batch_size": 32},
+)(partial(build_recurrent, cell="gru"))
+networks.register(
+    "lstm",
+    summary="A bidirectional LSTM over GloVe vectors, or over vectors of its own.",
+    family="from scratch",
+    tasks=_ALL[:3],
+    facts={"epochs": 10, "learning_rate": 2e-3, "batch_size": 32},
+)(partial(build_recurrent, cell="lstm"))
+networks.register(
+    "minilm",
+    family="pretrained",
+    tasks=_ALL,
+    facts={"epochs": 2, "learning_rate": 5e-5, "batch_size": 32},
+)(build_minilm)

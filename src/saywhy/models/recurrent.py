@@ -1,0 +1,267 @@
+"""Recurrent classifiers, GRU and LSTM, over GloVe vectors or vectors of their own."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any, cast
+
+import torch
+import transformers
+from torch import Tensor, nn
+from transformers.modeling_outputs import MultipleChoiceModelOutput, SequenceClassifierOutput
+
+from saywhy.data.glove import read_glove
+from saywhy.errors import OptionError
+from saywhy.models.text_transformer import SPECIAL_TOKENS, head_arguments, wrap_tokenizer
+from saywhy.ops.randomness import global_seed
+from saywhy.types import Example
+
+__all__ = ["RecurrentConfig", "RecurrentForMultipleChoice", "RecurrentForSequenceClassification", "build_recurrent"]
+
+
+class RecurrentConfig(transformers.PretrainedConfig):
+    """Configuration of a recurrent classifier: ``cell`` gru or lstm, ``pooling`` max or attention."""
+
+    model_type = "saywhy-recurrent"
+
+    def __init__(
+        self,
+        vocab_size: int = 1000,
+        embedding_size: int = 100,
+        hidden_size: int = 100,
+        num_hidden_layers: int = 1,
+        cell: str = "gru",
+        pooling: str = "max",
+        dropout: float = 0.2,
+        freeze_embeddings: bool = False,
+        pad_token_id: int = 0,
+        **kwargs: Any,
+    ) -> None:
+        self.vocab_size = vocab_size
+        self.embedding_size = embedding_size
+        self.hidden_size = hidden_size
+        self.num_hidden_layers = num_hidden_layers
+        self.cell = cell
+        self.pooling = pooling
+        self.dropout = dropout
+        self.freeze_embeddings = freeze_embeddings
+        super().__init__(pad_token_id=pad_token_id, **kwargs)
+
+
+class _Recurrent(transformers.PreTrainedModel):
+    """Embeddings, recurrent layers in both directions, pooling over time.
+
+    Padding never reaches a real position: the left-to-right pass comes to it last, and the right-to-left pass runs left
+    to right over texts that were turned around by an index. That needs no packed sequences, which are slow on a CPU. A
+    position whose attention mask is 0 is passed over wherever it stands, as if its piece had been deleted.
+    """
+
+    config_class = RecurrentConfig
+    base_model_prefix = "recurrent"
+
+    def __init__(self, config: RecurrentConfig, outputs: int) -> None:
+        super().__init__(config)
+        kind = nn.GRU if config.cell == "gru" else nn.LSTM
+        self.embeddings = nn.Embedding(config.vocab_size, config.embedding_size, padding_idx=config.pad_token_id)
+        self.embeddings.weight.requires_grad_(not config.freeze_embeddings)
+        sizes = [config.embedding_size] + [2 * config.hidden_size] * (config.num_hidden_layers - 1)
+        self.rightward = nn.ModuleList(kind(size, config.hidden_size, batch_first=True) for size in sizes)
+        self.leftward = nn.ModuleList(kind(size, config.hidden_size, batch_first=True) for size in sizes)
+        self.attention: nn.Module | None = None
+        if config.pooling == "attention":
+            self.attention = nn.Sequential(
+                nn.Linear(2 * config.hidden_size, config.hidden_size), nn.Tanh(), nn.Linear(config.hidden_size, 1)
+            )
+        self.dropout = nn.Dropout(config.dropout)
+        self.classifier = nn.Linear(2 * config.hidden_size, outputs)
+        self.post_init()
+
+    def _init_weights(self, module: nn.Module) -> None:
+        # Torch's own initial weights suit these layers; what is read from a file must not be drawn again.
+        if not getattr(module, "_is_hf_initialized", False) and hasattr(module, "reset_parameters"):
+            cast(Any, module).reset_parameters()
+
+    def get_input_embeddings(self) -> nn.Module:
+        """The table of word vectors."""
+        return self.embeddings
+
+    def set_input_embeddings(self, value: nn.Module) -> None:
+        """Replace the table of word vectors."""
+        self.embeddings = cast(nn.Embedding, value)
+
+    def logits(self, input_ids: Tensor, attention_mask: Tensor | None) -> Tensor:
+        """Scores of rows, from ids and a mask of rows x L."""
+        present = torch.ones_like(input_ids, dtype=torch.bool) if attention_mask is None else attention_mask > 0
+        hidden = self.dropout(self.embeddings(input_ids))
+        length = present.sum(1, keepdim=True)
+        place = torch.arange(input_ids.shape[1], device=input_ids.device).expand_as(input_ids)
+        real = place < length
+        # Real positions first, in their order; then turned around, each text within its own length.
+        hidden = _pick(hidden, torch.argsort((~present).to(torch.int8), dim=1, stable=True))
+        turned = torch.where(real, length - 1 - place, place)
+        for rightward, leftward in zip(self.rightward, self.leftward, strict=True):
+            forward, _ = rightward(hidden)
+            backward, _ = leftward(_pick(hidden, turned))
+            hidden = torch.cat([forward, _pick(backward, turned)], dim=-1)
+        return self.classifier(self.dropout(self._pool(hidden, real)))
+
+    def _pool(self, hidden: Tensor, real: Tensor) -> Tensor:
+        lowest = torch.finfo(hidden.dtype).min
+        if self.attention is not None:
+            weights = self.attention(hidden).squeeze(-1).masked_fill(~real, lowest).softmax(-1)
+            return (weights.masked_fill(~real, 0.0).unsqueeze(-1) * hidden).sum(1)
+        pooled = hidden.masked_fill(~real.unsqueeze(-1), lowest).amax(1)
+        # Of a text with nothing in it nothing is known.
+        return torch.where(real.any(1, keepdim=True), pooled, torch.zeros_like(pooled))
+
+
+class RecurrentForSequenceClassification(_Recurrent):
+    """A recurrent classifier of a text or a pair of texts."""
+
+    def __init__(self, config: RecurrentConfig) -> None:
+        super().__init__(config, config.num_labels)
+
+    def forward(
+        self, input_ids: Tensor, attention_mask: Tensor | None = None, labels: Tensor | None = None, **_: Any
+    ) -> SequenceClassifierOutput:
+        """Logits of N x classes from ids of N x L; with ``labels`` also the cross-entropy."""
+        logits = self.logits(input_ids, attention_mask)
+        loss = None if labels is None else nn.functional.cross_entropy(logits, labels)
+        return SequenceClassifierOutput(loss=loss, logits=logits)
+
+
+class RecurrentForMultipleChoice(_Recurrent):
+    """A recurrent network that scores each choice of a question."""
+
+    def __init__(self, config: RecurrentConfig) -> None:
+        super().__init__(config, 1)
+
+    def forward(
+        self, input_ids: Tensor, attention_mask: Tensor | None = None, labels: Tensor | None = None, **_: Any
+    ) -> MultipleChoiceModelOutput:
+        """Logits of N x choices from ids of N x choices x L; with ``labels`` also the cross-entropy."""
+        flat = None if attention_mask is None else attention_mask.flatten(0, 1)
+        logits = self.logits(input_ids.flatten(0, 1), flat).view(input_ids.shape[:2])
+        loss = None if labels is None else nn.functional.cross_entropy(logits, labels)
+        return MultipleChoiceModelOutput(loss=loss, logits=logits)
+
+
+def _pick(hidden: Tensor, index: Tensor) -> Tensor:
+    return hidden.gather(1, index.unsqueeze(-1).expand(-1, -1, hidden.shape[-1]))
+
+
+def build_recurrent(
+    examples: Sequence[Example],
+    task: str,
+    labels: Sequence[str],
+    seed: int,
+    *,
+    cell: str = "gru",
+    glove: str | os.PathLike[str] | None = None,
+    freeze_embeddings: bool | None = None,
+    embedding_size: int = 100,
+    hidden_size: int = 100,
+    layers: int = 1,
+    pooling: str = "max",
+    dropout: float = 0.2,
+    vocabulary_size: int = 100_000,
+    lower_case: bool = True,
+    max_length: int | None = None,
+) -> tuple[Any, Any]:
+    """A bidirectional recurrent classifier over GloVe vectors, or over vectors of its own.
+
+    Args:
+        examples: the training examples; their words make up the vocabulary.
+        task: ``text``, ``pair`` or ``choices``.
+        labels: names of the classes.
+        seed: of the initial weights.
+        cell: ``gru`` or ``lstm``.
+        glove: a GloVe text file; its ``vocabulary_size`` most frequent words are known besides those of the examples.
+            None draws the vectors and trains them.
+        freeze_embeddings: keep the vectors as they are; by default those of GloVe are kept and drawn ones are not.
+        embedding_size: length of drawn vectors; GloVe's have their own.
+        hidden_size: units in each direction.
+        layers: recurrent layers.
+        pooling: ``max`` over time, or ``attention``.
+        dropout: share of vectors' and pooled units left out in training.
+        vocabulary_size: how many words are known: of the examples, or of the GloVe file.
+        lower_case: read capitals as small letters; GloVe 6B knows no capitals.
+        max_length: most words of an input, or None for any number.
+
+    Returns:
+        The network and its tokenizer, which splits English contractions as GloVe's does.
+    """
+    for name, value, known in (("cell", cell, ("gru", "lstm")), ("pooling", pooling, ("attention", "max"))):
+        if value not in known:
+            raise OptionError(f"unknown {name} {value!r}; known: {', '.join(known)}")
+    if task == "span-qa":
+        raise OptionError("a recurrent network answers no span-qa; use text-transformer or minilm")
+    _, extra = head_arguments(task, labels)
+    counts = _count_words((text for e in examples for text in e.fields), lower_case)
+    rows = None
+    if glove is None:
+        words = [word for word, _ in sorted(counts.items(), key=lambda item: (-item[1], item[0]))][:vocabulary_size]
+    else:
+        table = read_glove(glove, words=counts, first=vocabulary_size)
+        words, rows = list(table.words), torch.from_numpy(table.vectors)
+        embedding_size = table.dimensions
+    # A word spelled like a special token must not take its place.
+    kept = [i for i, word in enumerate(words) if word not in SPECIAL_TOKENS]
+    tokens = {token: i for i, token in enumerate([*SPECIAL_TOKENS, *(words[i] for i in kept)])}
+    tokenizer = _word_tokenizer(tokens, lower_case, max_length)
+    config = RecurrentConfig(
+        vocab_size=len(tokens),
+        embedding_size=embedding_size,
+        hidden_size=hidden_size,
+        num_hidden_layers=layers,
+        cell=cell,
+        pooling=pooling,
+        dropout=dropout,
+        freeze_embeddings=(glove is not None) if freeze_embeddings is None else freeze_embeddings,
+        **extra,
+    )
+    with global_seed(seed, "recurrent"):
+        network = (RecurrentForMultipleChoice if task == "choices" else RecurrentForSequenceClassification)(config)
+        if rows is not None:
+            with torch.no_grad():
+                weight = network.embeddings.weight
+                separator = torch.randn(embedding_size) * rows[1:].std()
+                # Padding, unknown and masked words have the zero vector; the separator must differ from them.
+                weight[: len(SPECIAL_TOKENS)] = 0.0
+                weight[tokens["[SEP]"]] = separator
+                weight[len(SPECIAL_TOKENS) :] = rows[1:][kept]
+    return network, tokenizer
+
+
+# Words, numbers and English contractions (do + n't, it + 's) as GloVe's tokenizer leaves them; other marks one by one.
+_PATTERN = r"\w+(?=n't\b)|n't\b|'(?:s|re|ve|ll|d|m)\b|\w+|[^\w\s]"
+
+
+def _pre_tokenizer(lower_case: bool) -> tuple[Any, Any]:
+    from tokenizers import Regex, normalizers, pre_tokenizers
+
+    parts = [normalizers.Replace("\u2019", "'")] + ([normalizers.Lowercase()] if lower_case else [])
+    return normalizers.Sequence(parts), pre_tokenizers.Split(Regex(_PATTERN), "removed", invert=True)
+
+
+def _count_words(texts: Any, lower_case: bool) -> Counter[str]:
+    normalizer, splitter = _pre_tokenizer(lower_case)
+    counts: Counter[str] = Counter()
+    for text in texts:
+        counts.update(word for word, _ in splitter.pre_tokenize_str(normalizer.normalize_str(text)))
+    return counts
+
+
+def _word_tokenizer(tokens: dict[str, int], lower_case: bool, max_length: int | None) -> Any:
+    from tokenizers import Tokenizer, models
+
+    tokenizer = Tokenizer(models.WordLevel(tokens, unk_token="[UNK]"))
+    tokenizer.normalizer, tokenizer.pre_tokenizer = _pre_tokenizer(lower_case)
+    return wrap_tokenizer(tokenizer, "$A", "$A [SEP] $B", max_length, type_ids=False)
+
+
+transformers.AutoConfig.register(RecurrentConfig.model_type, RecurrentConfig)
+transformers.AutoModelForSequenceClassification.register(RecurrentConfig, RecurrentForSequenceClassification)
+transformers.AutoModelForMultipleChoice.register(RecurrentConfig, RecurrentForMultipleChoice)

@@ -1,0 +1,9 @@
+"""What models are trained for: phases of players and losses, one file an objective."""
+
+from __future__ import annotations
+
+from saywhy.objectives import plain  # noqa: F401 - it registers itself
+from saywhy.objectives.base import Objective, TrainingBatch, accuracy, objectives
+from saywhy.objectives.train import train
+
+__all__ = ["Objective", "TrainingBatch", "accuracy", "objectives", "train"]
