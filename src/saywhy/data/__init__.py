@@ -12,7 +12,26 @@ Example:
 
 from __future__ import annotations
 
-from saywhy.data import planted_reviews, sst  # noqa: F401 - they register their datasets
+from saywhy.data import (  # noqa: F401 - these register their datasets
+    amazon,
+    aspects,
+    composed,
+    comve,
+    cose,
+    eraser,
+    esnli,
+    ewt,
+    imdb,
+    nli,
+    planted_choices,
+    planted_nli,
+    planted_reviews,
+    sentences,
+    squad,
+    sst,
+    toxicity,
+    yelp,
+)
 from saywhy.data.corpus import Corpus, FileCorpus, datasets
 from saywhy.data.dataset import Dataset, Splits
 from saywhy.data.home import data_root

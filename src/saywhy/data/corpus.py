@@ -42,7 +42,6 @@ _SPLIT_WORDS = {
     "dev": ("dev", "val", "valid", "validation", "trial", "heldout"),
     "test": ("test", "testing", "evaluation"),
 }
-_HUB_SPLITS = {"validation": "dev", "val": "dev", "valid": "dev", "trial": "dev"}
 
 
 def text_key(example: Example) -> str:
@@ -104,10 +103,13 @@ class FileCorpus(Corpus):
         max_line_bytes: longest line that is read.
     """
 
+    labels: tuple[str, ...] = ()
     files: ClassVar[Mapping[str, str]] = {}
-    """Normalised file by split, without ``.jsonl.gz``; a lone ``all`` means that the splits are drawn."""
+    """Normalised file by split, without ``.jsonl.gz``, ``{part}`` for `part`; a lone ``all``: the splits are drawn."""
     hub_id: ClassVar[tuple[str, ...]] = ()
     """Arguments for ``datasets.load_dataset``."""
+    hub_splits: ClassVar[Mapping[str, str]] = {}
+    """Our name for a split of the hub's, where it is not ``train``, ``test`` or ``validation`` (which is ``dev``)."""
     hub_columns: ClassVar[Mapping[str, tuple[str, ...]]] = {}
     """Names the hub's datasets use for a normalised field, tried in order."""
     hub_labels: ClassVar[tuple[str, ...]] = ()
@@ -132,7 +134,12 @@ class FileCorpus(Corpus):
         self.root = data_root(root)
         self.max_line_bytes = max_line_bytes
         self.paths = None if path is None else self.official_files(path)
-        self.hub_rows = self._fetch() if hub else _rows_by_split(rows)
+        self.hub_rows = self._fetch() if hub else self._by_split(rows)
+
+    @property
+    def part(self) -> str:
+        """What tells this corpus from the others of its family: ``books`` of ``amazon-books``."""
+        return self.name.partition("-")[2]
 
     @abstractmethod
     def example(self, row: Row) -> Example | None:
@@ -186,7 +193,7 @@ class FileCorpus(Corpus):
         elif self.paths is not None:
             yield from self.official_rows(self.paths[split])
         else:
-            yield from self.normalised(self.files[split])
+            yield from self.normalised(self.files[split].format(part=self.part))
 
     def normalised(self, name: str) -> Iterator[Row]:
         """Rows of a normalised file under the root."""
@@ -210,21 +217,19 @@ class FileCorpus(Corpus):
             import datasets as hub_library
         except ImportError:
             raise OptionError("hub=True needs the datasets library: pip install 'saywhy[hub]'") from None
-        fetched = _rows_by_split(hub_library.load_dataset(*self.hub_id))
+        fetched = self._by_split(hub_library.load_dataset(*self.hub_id))
         if fetched is None:
             raise DataError("the hub gave no rows", file="/".join(self.hub_id))
         return fetched
 
-
-def _rows_by_split(rows: Rows | Mapping[str, Rows] | None) -> Mapping[str, Rows] | None:
-    if rows is None:
-        return None
-    if isinstance(rows, Mapping):
-        return {_HUB_SPLITS.get(split, split): part for split, part in rows.items()}
-    if isinstance(rows, Iterator):
+    def _by_split(self, rows: Rows | Mapping[str, Rows] | None) -> Mapping[str, Rows] | None:
+        if rows is None:
+            return None
+        if isinstance(rows, Mapping):
+            names = {"validation": "dev", "val": "dev", "valid": "dev", "trial": "dev", **self.hub_splits}
+            return {names.get(split, split): part for split, part in rows.items()}
         # Every reading of a split starts anew, which a spent iterator cannot.
-        rows = list(rows)
-    return {"all": rows}
+        return {"all": list(rows) if isinstance(rows, Iterator) else rows}
 
 
 def _split_of(name: str) -> str | None:

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from saywhy.data.corpus import Corpus, register
+from saywhy.data.planted_text import check_counts, fill_frame
 from saywhy.data.planted_words import ASPECTS, FILLERS, FRAMES, NEGATIONS, NEGATIVE, POSITIVE, SLOTS
 from saywhy.errors import OptionError
 from saywhy.types import Example, Span
@@ -14,10 +15,9 @@ from saywhy.types import Example, Span
 __all__ = ["SIZES", "PlantedReviews"]
 
 SIZES: Mapping[str, Mapping[str, Any]] = {
-    "demo": {"length": (15, 35), "distractors": 1, "negation": 0.1},
-    "full": {"length": (60, 150), "distractors": 3, "negation": 0.2},
+    "demo": {"length": (15, 35), "distractors": 1, "negation": 0.0, "words": "own"},
+    "full": {"length": (60, 150), "distractors": 3, "negation": 0.2, "words": "shared"},
 }
-_COUNTS = {"train": 4000, "dev": 500, "test": 500}
 
 
 class _Sentence(NamedTuple):
@@ -31,8 +31,8 @@ class PlantedReviews(Corpus):
     """Restaurant reviews, made up; the opinion on the target aspect decides, and where it stands is known exactly.
 
     Each text has sentences with an opinion on the target aspect, on other aspects (distractors), and sentences without
-    any. All aspects share their opinion words, and a negation turns an opinion round, so that no word decides
-    by itself: a reader has to bind the opinion to its aspect. The gold rationale is the opinion phrase on the
+    any. In ``full`` size all aspects share their opinion words, and a negation turns an opinion round, so that no word
+    decides by itself: a reader has to bind the opinion to its aspect. The gold rationale is the opinion phrase on the
     target, negation included; ``meta`` has the aspects' signs, the target nouns' spans, and the shortcut's.
 
     Args:
@@ -51,11 +51,13 @@ class PlantedReviews(Corpus):
         test_correlation: the correlation in ``test``, if it is another.
         test_shortcut: the strength in ``test``, if it is another.
         negation: share of the opinions that are negated.
+        words: ``shared``: all aspects have the same opinion words; ``own``: each aspect has a part of them for itself,
+            which makes the task far easier, as no binding is needed.
         length: fewest and most words of a text, as near as whole sentences allow.
         n: examples in ``train``, or a mapping with the numbers for ``train``, ``dev`` and ``test`` (4000, 500, 500).
     """
 
-    labels = ("negative", "positive")
+    labels: tuple[str, ...] = ("negative", "positive")
 
     def __init__(
         self,
@@ -73,6 +75,7 @@ class PlantedReviews(Corpus):
         test_correlation: float | None = None,
         test_shortcut: float | None = None,
         negation: float | None = None,
+        words: str | None = None,
         length: tuple[int, int] | None = None,
         n: int | Mapping[str, int] | None = None,
     ) -> None:
@@ -83,6 +86,7 @@ class PlantedReviews(Corpus):
         self.aspects = tuple(aspects) if aspects is not None else tuple(ASPECTS)
         self.distractors: int = preset["distractors"] if distractors is None else distractors
         self.negation: float = preset["negation"] if negation is None else negation
+        self.words: str = preset["words"] if words is None else words
         self.length: tuple[int, int] = preset["length"] if length is None else (length[0], length[-1])
         self.mentions, self.correlation, self.shortcut, self.shortcut_word = (
             mentions,
@@ -92,7 +96,7 @@ class PlantedReviews(Corpus):
         )
         self.test_correlation = correlation if test_correlation is None else test_correlation
         self.test_shortcut = shortcut if test_shortcut is None else test_shortcut
-        self.counts = {**_COUNTS, **({"train": n} if isinstance(n, int) else (n or {}))}
+        self.counts = check_counts(name, n)
         self._check()
 
     def _check(self) -> None:
@@ -105,10 +109,9 @@ class PlantedReviews(Corpus):
             "correlation must be -1 to 1": max(abs(self.correlation), abs(self.test_correlation)) <= 1,
             "shortcut must be 0 to 1": all(s is None or 0 <= s <= 1 for s in (self.shortcut, self.test_shortcut)),
             "negation must be 0 to 1": 0 <= self.negation <= 1,
+            "words must be shared or own": self.words in ("shared", "own"),
             "mentions must be at least 1": self.mentions >= 1,
             "length must be two numbers, the first not above the second": 1 <= self.length[0] <= self.length[1],
-            "n must be positive, for train, dev and test": set(self.counts) == set(_COUNTS)
-            and min(self.counts.values()) > 0,
         }
         for rule, kept in rules.items():
             if not kept:
@@ -116,7 +119,7 @@ class PlantedReviews(Corpus):
 
     def splits(self) -> tuple[str, ...]:
         """``train``, ``dev`` and ``test``."""
-        return tuple(_COUNTS)
+        return tuple(self.counts)
 
     def read(self, split: str) -> Iterator[Example]:
         """The examples of a split; labels are balanced in every pair of neighbours."""
@@ -141,19 +144,22 @@ class PlantedReviews(Corpus):
 
     def _opinion(self, rng: random.Random, aspect: str, positive: bool) -> _Sentence:
         negated = rng.random() < self.negation
-        opinion = rng.choice(POSITIVE if positive != negated else NEGATIVE)
+        pool = POSITIVE if positive != negated else NEGATIVE
+        if self.words == "own":
+            pool = pool[list(ASPECTS).index(aspect) :: len(ASPECTS)]
+        opinion = rng.choice(pool)
         if negated:
             opinion = f"{rng.choice(NEGATIONS)} {opinion}"
         noun, be = rng.choice(ASPECTS[aspect].nouns)
         frame = rng.choice(FRAMES + ASPECTS[aspect].frames)
-        text, places = _fill_frame(frame, {"noun": noun, "be": be, "op": opinion})
+        text, places = fill_frame(frame, {"noun": noun, "be": be, "op": opinion})
         return _Sentence(text, aspect, places["op"], places["noun"])
 
     def _fill(self, rng: random.Random, sentences: list[_Sentence]) -> None:
         wanted = rng.randint(*self.length)
         words = sum(len(s.text.split()) for s in sentences)
         for filler in rng.sample(FILLERS, len(FILLERS)):
-            text, _ = _fill_frame(filler, {slot: rng.choice(options) for slot, options in SLOTS.items()})
+            text, _ = fill_frame(filler, {slot: rng.choice(options) for slot, options in SLOTS.items()})
             size = len(text.split())
             # A sentence goes in if it brings the text nearer to the wanted length, and never beyond the longest.
             if (words < self.length[0] or words + size / 2 <= wanted) and words + size <= self.length[1]:
@@ -197,17 +203,6 @@ class PlantedReviews(Corpus):
             line=i + 1,
             meta=meta,
         )
-
-
-def _fill_frame(frame: str, values: Mapping[str, str]) -> tuple[str, dict[str, tuple[int, int]]]:
-    """A frame with its slots filled, and where the fillings stand."""
-    text, places = "", {}
-    for i, part in enumerate(frame.replace("}", "{").split("{")):
-        if i % 2:
-            places[part] = (len(text), len(text) + len(values[part]))
-            part = values[part]
-        text += part
-    return text, places
 
 
 register(

@@ -57,7 +57,7 @@ def parse_tree(tree: str) -> tuple[str, tuple[tuple[int, Span], ...]]:
 class Sst2(FileCorpus):
     """SST-2: movie review sentences, negative or positive."""
 
-    labels = ("negative", "positive")
+    labels: tuple[str, ...] = ("negative", "positive")
     files: ClassVar[Mapping[str, str]] = {"train": "sst/sst2_train", "dev": "sst/sst2_dev", "test": "sst/sst2_test"}
     hub_id: ClassVar[tuple[str, ...]] = ("SetFit/sst2",)
     hub_columns: ClassVar[Mapping[str, tuple[str, ...]]] = {"text": ("text", "sentence")}
@@ -95,7 +95,7 @@ class Sst5(FileCorpus):
     judged phrase by phrase, so they are no rationale of the sentence's label.
     """
 
-    labels = ("very negative", "negative", "neutral", "positive", "very positive")
+    labels: tuple[str, ...] = ("very negative", "negative", "neutral", "positive", "very positive")
     files: ClassVar[Mapping[str, str]] = {
         "train": "sst/sst5_trees_train",
         "dev": "sst/sst5_trees_dev",
