@@ -22,6 +22,7 @@ from saywhy.errors import CapabilityError
 __all__ = ["AttentionCall", "AttentionTap", "attention_kinds", "open_attention_door", "tap_attention"]
 
 DOOR = "saywhy"
+_LARGEST_EXPONENT = 60.0
 
 # Arguments that change neither the scores nor the mask, so that the explicit computation may leave them out.
 _HARMLESS = {
@@ -74,10 +75,23 @@ class AttentionCall:
         elif self.causal and scores.shape[-2] > 1:
             allowed = torch.ones(scores.shape[-2:], dtype=torch.bool, device=scores.device).tril()
             scores = scores.masked_fill(~allowed, lowest)
-        if weights is None:
-            return scores.softmax(dim=-1)
-        exponentials = (scores - scores.amax(dim=-1, keepdim=True).detach()).exp() * weights
-        return exponentials / exponentials.sum(dim=-1, keepdim=True).clamp_min(1e-30)
+        return scores.softmax(dim=-1) if weights is None else _weighted_softmax(scores, weights)
+
+
+def _weighted_softmax(scores: Tensor, weights: Tensor) -> Tensor:
+    dtype = scores.dtype
+    hidden = scores <= torch.finfo(dtype).min / 2
+    scores = scores.to(torch.promote_types(dtype, torch.float32))
+    weights = weights.to(scores.dtype)
+    with torch.no_grad():
+        # The largest of what is kept, so that a removed key with a high score does not drown the others.
+        level = (scores.masked_fill(hidden, -torch.inf) + weights.log()).amax(dim=-1, keepdim=True)
+        level = torch.where(level.isfinite(), level, scores.amax(dim=-1, keepdim=True))
+    # What is removed may be larger still: it counts nothing, and is bounded for the sake of its derivative.
+    exponentials = (scores - level).clamp_max(_LARGEST_EXPONENT).exp().masked_fill(hidden, 0.0) * weights
+    total = exponentials.sum(dim=-1, keepdim=True)
+    # A query whose keys are all removed (the first word of a decoder) attends to nothing, as in SDPA.
+    return (exponentials / torch.where(total > 0, total, torch.ones_like(total))).to(dtype)
 
 
 @dataclass
@@ -239,7 +253,8 @@ def open_attention_door(network: nn.Module, probe: Callable[[], Tensor]) -> tupl
         switch(before)
         return str(error)
     scale = expected.abs().max().clamp_min(1.0)
-    if not all(torch.allclose(logits / scale, expected / scale, atol=1e-4) for logits in (plain, tapped)):
+    tolerance = max(1e-4, 10 * torch.finfo(expected.dtype).eps)  # half precision has few digits to agree in
+    if not all(torch.allclose(logits / scale, expected / scale, atol=tolerance) for logits in (plain, tapped)):
         switch(before)
         warnings.warn(f"{reason} faithfully: its logits change there", RuntimeWarning, stacklevel=2)
         return reason
