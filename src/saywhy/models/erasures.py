@@ -20,7 +20,7 @@ from saywhy.types import Example, Word
 if TYPE_CHECKING:
     from saywhy.models.text_model import TextModel
 
-__all__ = ["CONTINUOUS", "ERASURES", "check_erasure", "erase_row", "erase_text", "resolve_erasure"]
+__all__ = ["CONTINUOUS", "ERASURES", "check_erasure", "default_erasure", "erase_row", "erase_text"]
 
 ERASURES = {
     "delete": "the pieces are taken out and the rest moves together",
@@ -58,12 +58,9 @@ def _possible(model: TextModel, erasure: str) -> bool:
     return ("attention" if erasure == "attention-mask" else "embeddings") in model.capabilities
 
 
-def resolve_erasure(model: TextModel, erasure: str | None) -> str:
-    """The erasure to use: the one asked for, if it is possible; ``delete`` where none is, or ``mask-token`` for QA."""
-    if erasure is None:
-        erasure = "delete" if model.task.erases_positions else "mask-token"
-    check_erasure(model, erasure)
-    return erasure
+def default_erasure(model: TextModel) -> str:
+    """The erasure to use where none is asked for: ``delete``, or ``mask-token`` where positions must stay."""
+    return "delete" if model.task.erases_positions else "mask-token"
 
 
 def erase_row(model: TextModel, row: Row, keep: np.ndarray, erasure: str) -> Row:
@@ -79,16 +76,15 @@ def erase_row(model: TextModel, row: Row, keep: np.ndarray, erasure: str) -> Row
     gone = pieces == 0.0
     if erasure in CONTINUOUS:
         return row if (pieces == 1.0).all() else replace(row, keep=pieces)
-    if not gone.any():
-        return row
     if erasure == "delete":
-        return _delete(row, ~gone, model.encoder.filler)
+        return _delete(row, ~gone, model.encoder.filler) if gone.any() else row
     ids = row.ids.copy()
     if erasure == "mask-token":
         ids[gone] = model.tokenizer.mask_token_id
         return replace(row, ids=ids)
     ids[gone] = model.tokenizer.pad_token_id
-    # A network that counts positions over what is not padding must not see the later words move.
+    # A network that counts positions over what is not padding must not see the later words move. Whole rows get their
+    # positions too, because they may stand in one batch with others.
     return replace(row, ids=ids, positions=_positions(model, len(row)))
 
 
