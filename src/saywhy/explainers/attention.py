@@ -67,7 +67,7 @@ class Attention(Explainer):
                 heads = torch.stack([call.softmax().mean(dim=1) for call in tap.calls]).mean(dim=0)
                 for place, i in enumerate(some):
                     raw[i] = part[place]
-                    found[i] = attention_of_query(heads[place], len(rows[i]), query).cpu().numpy()
+                    found[i] = attention_of_query(heads[place], len(rows[i]), query).float().cpu().numpy()
         scores = model.task.combine(torch.stack(raw), torch.tensor(owner), len(encoded))
         targets, _ = request.targets(scores, np.arange(len(encoded)))
         words, at = [], 0

@@ -96,7 +96,7 @@ class ScaledAttention(Explainer):
                     else:
                         table = (attention * grad).mean(dim=2)
                     for own, row, place in zip(table.mean(dim=0), rows[chunk], index[chunk], strict=True):
-                        pieces = attention_of_query(own, len(row), query).cpu().numpy()
+                        pieces = attention_of_query(own, len(row), query).float().cpu().numpy()
                         words[items[place]] += row.pieces.word_scores(pieces)
         costs = [{"gradients": len(item.rows)} for item in encoded]
         return self.word_scores(request, encoded, scores, words, costs=costs, query=query)

@@ -94,7 +94,7 @@ class EmbeddingSpace:
         )
         found: list[list[np.ndarray]] = [[] for _ in owner]
         for chunk, grad, difference in parts:
-            kept = reduce(grad, difference).cpu().numpy()
+            kept = reduce(grad, difference).float().cpu().numpy()
             for row, item, own in zip(rows[chunk], index[chunk], kept, strict=True):
                 found[item].append(own[: len(row)])
         table, values = scores.float().cpu().numpy(), value.float().cpu().numpy()
@@ -118,7 +118,7 @@ class EmbeddingSpace:
             reference = torch.zeros_like(embeddings[:1, :1])
             if self._baseline_id is not None:
                 reference = look_up(network, torch.full_like(ids[:1, :1], self._baseline_id))
-            difference = (embeddings - reference) * moves.to(embeddings.device).unsqueeze(-1)
+            difference = (embeddings - reference) * moves.to(embeddings).unsqueeze(-1)
             back = torch.as_tensor(1.0 - at, dtype=embeddings.dtype, device=embeddings.device)
             leaf = embeddings - back[:, None, None] * difference
         leaf.requires_grad_(grad)

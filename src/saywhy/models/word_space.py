@@ -20,7 +20,7 @@ from saywhy.models.black_box import BlackBox
 from saywhy.models.differentiate import Loss, differentiate, group_by_length
 from saywhy.models.embedding_door import look_up, replace_embeddings
 from saywhy.models.encoding import Encoded, Row, collate
-from saywhy.models.erasures import CONTINUOUS, check_erasure, erase_row, erase_text, resolve_erasure
+from saywhy.models.erasures import CONTINUOUS, check_erasure, default_erasure, erase_row, erase_text
 from saywhy.models.text_model import TextModel
 from saywhy.types import Example, Word
 
@@ -81,7 +81,8 @@ class WordSpace:
         truncation: str = "error",
         encoded: Sequence[Encoded] | None = None,
     ) -> None:
-        erasure = resolve_erasure(model, erasure)
+        erasure = erasure if erasure is not None else default_erasure(model)
+        check_erasure(model, erasure)
         if batch_size < 1:
             raise OptionError(f"batch_size must be at least 1, not {batch_size}")
         self.model = model
@@ -135,6 +136,8 @@ class WordSpace:
         """
         check_erasure(self.model, self.erasure, continuous=True)
         owner, keep = self._check(owner, keep)
+        if not len(owner):
+            return self.outputs(owner, keep), torch.zeros(0), np.zeros(keep.shape)
         gradient = np.zeros(keep.shape, dtype=np.float64)
         scores: list[Tensor] = [torch.empty(0)] * len(owner)
         values = torch.zeros(len(owner))
@@ -150,7 +153,7 @@ class WordSpace:
                     self.model.task, run, torch.from_numpy(plan.owner), owner[items], loss, self.batch_size
                 )
                 for place, item in enumerate(items):
-                    scores[item], values[item] = made[place].cpu(), value[place].cpu()
+                    scores[item], values[item] = made[place].float().cpu(), value[place].float().cpu()
                 for rows, grad, _ in parts:
                     for row, index, own in zip(plan.rows[rows], plan.owner[rows], grad.cpu().numpy(), strict=True):
                         words = row.pieces.word_scores(own[: len(row)])
@@ -171,7 +174,8 @@ class WordSpace:
         if self.erasure == "zero-embedding":
             with torch.no_grad():
                 embeddings = look_up(network, batch.inputs["input_ids"])
-            with replace_embeddings(network, batch.inputs["input_ids"], embeddings * keep.unsqueeze(-1)):
+            embeddings = embeddings * keep.to(embeddings.dtype).unsqueeze(-1)
+            with replace_embeddings(network, batch.inputs["input_ids"], embeddings):
                 return self.model.task.raw(network, batch), keep
         if not grad and bool(((keep == 0) | (keep == 1)).all()):
             mask = batch.inputs["attention_mask"] * keep.long()
@@ -215,7 +219,7 @@ class WordSpace:
         different = list(dict.fromkeys((e.texts, e.choices) for e in texts))
         place = {key: i for i, key in enumerate(different)}
         self.calls += len(different)
-        scores = model.scores([Encoded(Example(t, choices=c), (), ()) for t, c in different])
+        scores = model.scores([Encoded(Example(t, choices=c), (), ()) for t, c in different], self.batch_size)
         return scores[[place[e.texts, e.choices] for e in texts]]
 
     def _check(self, owner: np.ndarray, keep: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
