@@ -98,14 +98,15 @@ class TextModel:
     def evaluation(self) -> Iterator[nn.Module]:
         """The network in evaluation mode, for the time being."""
         network = self.module
-        training = network.training
+        # Module by module: somebody may train a network with parts of it in evaluation mode.
+        training = [module for module in network.modules() if module.training]
         if training:
             network.eval()
         try:
             yield network
         finally:
-            if training:
-                network.train()
+            for module in training:
+                module.training = True
 
     def words(self, example: TextInput) -> tuple[Word, ...]:
         """The words of an example, all fields."""
@@ -132,7 +133,7 @@ class TextModel:
         """Scores of rows, rows x C, without gradients: shortest first, at most batch_size at a time."""
         order = sorted(range(len(rows)), key=lambda i: len(rows[i]))
         parts = []
-        with self.evaluation() as network, torch.inference_mode():
+        with self.evaluation() as network, torch.no_grad():
             for start in range(0, len(order), batch_size):
                 chunk = [rows[i] for i in order[start : start + batch_size]]
                 batch = collate(chunk, range(len(chunk)), self.task.pad_id).to(self.device)
@@ -163,14 +164,14 @@ class TextModel:
         best = max(range(len(values)), key=values.__getitem__)
         return Prediction(names[best], values[best], names, values)
 
-    def label_index(self, label: str | int, example: Example | None = None) -> int:
+    def label_index(self, label: str | int | np.integer[Any], example: Example | None = None) -> int:
         """Index of a label given by name or by index; for choices, of the choice."""
         names = example.choices if example is not None and example.choices else self.labels
         if self.task.name == "span-qa":
             names = ("answer",)
-        if isinstance(label, int) and not isinstance(label, bool):
+        if isinstance(label, int | np.integer) and not isinstance(label, bool):
             if -len(names) <= label < len(names):
-                return label % len(names)
+                return int(label) % len(names)
         elif isinstance(label, str):
             for fold in (str, str.casefold):
                 found = [i for i, name in enumerate(names) if fold(name) == fold(label)]
@@ -184,45 +185,45 @@ class TextModel:
     def fingerprint(self) -> str:
         """Sixteen hex digits of the weights, the configuration, the tokenizer and the labels.
 
-        Asked for again, it is computed again if any tensor was replaced, written to, or differs in a sample of its
-        numbers, so that it also follows training and `parameter.data` assignments.
+        Asked for again, the weights are read again if any tensor was replaced, written to, or differs in a sample of
+        its numbers, so that it also follows training and `parameter.data` assignments. Only a write through
+        `parameter.data` to a few numbers outside the sample can escape it.
         """
         tensors = [t.detach() for t in (*self.module.parameters(), *self.module.buffers())]
         probes = [t.reshape(-1)[:: max(1, t.numel() // 8)].double().cpu() for t in tensors]
-        key = (tuple((t.data_ptr(), t._version) for t in tensors), tuple(torch.cat(probes).tolist()))
+        # The vocabulary is long: its size stands in for it.
+        facts = f"{self._facts()} {len(self.tokenizer)}"
+        key = (facts, tuple((t.data_ptr(), t._version) for t in tensors), tuple(torch.cat(probes).tolist()))
         if self._fingerprint is None or self._fingerprint[0] != key:
             digest = xxhash.xxh3_64()
             for name, tensor in self.module.state_dict().items():
                 digest.update(name.encode())
-                digest.update(np.ascontiguousarray(tensor.detach().cpu().view(torch.uint8).numpy()).data)
-            digest.update(self._static().encode())
+                digest.update(tensor.detach().cpu().contiguous().reshape(-1).view(torch.uint8).numpy().data)
+            digest.update((self._facts() + self._vocabulary()).encode())
             self._fingerprint = (key, digest.hexdigest())
         return self._fingerprint[1]
 
-    def _static(self) -> str:
+    def _facts(self) -> str:
         config = getattr(self.module, "config", None)
-        facts = config.to_dict() if config is not None else {}
-        for volatile in ("_name_or_path", "transformers_version", "_attn_implementation"):
-            facts.pop(volatile, None)
+        # What the labels are called is ours to say; the others change when a model is saved and loaded.
+        left_out = {"_name_or_path", "architectures", "dtype", "id2label", "label2id", "transformers_version"}
+        facts = {k: v for k, v in (config.to_dict() if config is not None else {}).items() if k not in left_out}
+        return json.dumps([facts, self.task.name, self.labels, self.splitter], default=str, sort_keys=True)
+
+    def _vocabulary(self) -> str:
         backend = getattr(self.tokenizer, "backend_tokenizer", None)
-        vocabulary = ""
-        if backend is not None:
-            # Truncation and padding are settings of the last call, not of the tokenizer.
-            state = json.loads(backend.to_str())
-            state.pop("truncation", None)
-            state.pop("padding", None)
-            vocabulary = json.dumps(state, sort_keys=True)
-        return json.dumps([facts, vocabulary, self.task.name, self.labels, self.splitter], default=str, sort_keys=True)
+        if backend is None:
+            return ""
+        # Truncation and padding are settings of the last call, not of the tokenizer.
+        state = json.loads(backend.to_str())
+        return json.dumps({k: v for k, v in state.items() if k not in ("truncation", "padding")}, sort_keys=True)
 
     def save(self, folder: str | os.PathLike[str]) -> None:
         """Write a folder that `saywhy.load` and transformers read: safetensors, tokenizer files and saywhy.json."""
         path = Path(folder)
         path.mkdir(parents=True, exist_ok=True)
-        config = getattr(self.module, "config", None)
-        if config is not None and self.labels:
-            config.id2label = dict(enumerate(self.labels))
-            config.label2id = {name: i for i, name in enumerate(self.labels)}
-        self.module.save_pretrained(path)  # type: ignore[operator]
+        with self._named_labels():
+            self.module.save_pretrained(path)  # type: ignore[operator]
         self.tokenizer.save_pretrained(path)
         settings = {
             "schema": 1,
@@ -233,6 +234,21 @@ class TextModel:
             "fingerprint": self.fingerprint,
         }
         (path / SETTINGS).write_text(json.dumps(settings, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+
+    @contextlib.contextmanager
+    def _named_labels(self) -> Iterator[None]:
+        """Our names of the labels in the network's configuration, for the time being."""
+        config: Any = getattr(self.module, "config", None)
+        if config is None or not self.labels:
+            yield
+            return
+        before = config.id2label, config.label2id
+        config.id2label = dict(enumerate(self.labels))
+        config.label2id = {name: i for i, name in enumerate(self.labels)}
+        try:
+            yield
+        finally:
+            config.id2label, config.label2id = before
 
     def __repr__(self) -> str:
         name = type(self.network).__name__ if self.network is not None else "black box"
