@@ -72,29 +72,40 @@ class BlackBox(TextModel):
         facts = json.dumps([answers.tolist(), self.labels, self.task.name, self.splitter])
         return hashlib.blake2b(facts.encode(), digest_size=8).hexdigest()
 
-    def call(self, examples: Sequence[Example], batch_size: int = 256) -> np.ndarray:
-        """Ask for probabilities, N x K; at most batch_size texts a call."""
-        parts = []
-        for start in range(0, len(examples), batch_size):
-            given: list[Any] = []
-            for example in examples[start : start + batch_size]:
-                if example.choices:
-                    given.append((example.texts[0], example.choices))
-                else:
-                    given.append(example.texts[0] if len(example.texts) == 1 else example.texts)
-            answer = np.asarray(self.function(given), dtype=np.float64)
-            width = len(self.labels) or len(examples[start].choices)
-            if answer.shape != (len(given), width):
-                raise InputError(
-                    f"the prediction function returned shape {answer.shape} for {len(given)} texts; "
-                    f"expected {(len(given), width)}: one row per text, one column per label"
-                )
-            if not np.isfinite(answer).all() or (answer < -1e-6).any() or (np.abs(answer.sum(1) - 1) > 1e-3).any():
-                raise InputError(
-                    "the prediction function must return probabilities: rows of numbers >= 0 that sum to 1"
-                )
-            parts.append(answer)
-        return np.concatenate(parts)
+    def call(self, examples: Sequence[Example], batch_size: int = 32) -> np.ndarray:
+        """Ask for probabilities, N x K; at most batch_size texts a call.
+
+        Questions with fewer choices than others have 0 in the columns beyond their own.
+        """
+        widths = np.asarray([len(self.labels) or len(example.choices) for example in examples])
+        table = np.zeros((len(examples), int(widths.max(initial=0))))
+        for width in np.unique(widths):
+            same = np.flatnonzero(widths == width)
+            for start in range(0, len(same), batch_size):
+                some = same[start : start + batch_size]
+                table[some, :width] = self._ask([examples[i] for i in some], int(width))
+        return table
+
+    def _ask(self, examples: Sequence[Example], width: int) -> np.ndarray:
+        given: list[Any] = []
+        for example in examples:
+            if example.choices:
+                given.append((example.texts[0], example.choices))
+            else:
+                given.append(example.texts[0] if len(example.texts) == 1 else example.texts)
+        answer = self.function(given)
+        try:
+            table = np.asarray(answer, dtype=np.float64)
+        except (TypeError, ValueError) as error:
+            raise InputError(f"the prediction function must return a table of numbers: {error}") from error
+        if table.shape != (len(given), width):
+            raise InputError(
+                f"the prediction function returned shape {table.shape} for {len(given)} texts; "
+                f"expected {(len(given), width)}: one row per text, one column per label"
+            )
+        if not np.isfinite(table).all() or (table < -1e-6).any() or (np.abs(table.sum(1) - 1) > 1e-3).any():
+            raise InputError("the prediction function must return probabilities: rows of numbers >= 0 that sum to 1")
+        return table
 
     def encode(self, examples: Sequence[Example], truncation: str = "error") -> list[Encoded]:
         """Words only: there are no pieces, and no limit of length is known."""
@@ -108,8 +119,12 @@ class BlackBox(TextModel):
 
     def scores(self, encoded: Sequence[Encoded], batch_size: int = 32) -> Tensor:
         """Logarithms of the probabilities, N x K."""
-        table = self.call([item.example for item in encoded])
-        return torch.from_numpy(np.log(np.clip(table, 1e-12, None)))
+        table = self.call([item.example for item in encoded], batch_size)
+        scores = np.log(np.clip(table, 1e-12, None))
+        for row, item in zip(scores, encoded, strict=True):
+            # Where others have more choices, this one has no probability at all.
+            row[len(self.labels) or len(item.example.choices) :] = -np.inf
+        return torch.from_numpy(scores)
 
     def save(self, folder: str | os.PathLike[str]) -> None:
         """A function cannot be saved."""
