@@ -12,6 +12,9 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from safetensors import SafetensorError
+
+from saywhy.data.words import SPLITTERS
 from saywhy.errors import LoadError
 from saywhy.models.black_box import BlackBox
 from saywhy.models.tasks import TASKS
@@ -19,6 +22,7 @@ from saywhy.models.text_model import SETTINGS, TextModel
 
 __all__ = ["load"]
 
+_VOCABULARIES = ("tokenizer.json", "vocab.*", "*.model", "tokenizer_config.json")
 _HEADS = {
     "ForSequenceClassification": "text",
     "ForMultipleChoice": "choices",
@@ -57,8 +61,12 @@ def load(
     """
     if task is not None and task not in TASKS:
         raise LoadError(f"unknown task {task!r}; known: {', '.join(TASKS)}")
+    if isinstance(labels, str):
+        raise LoadError(f"labels must be a list of names, not the string {labels!r}")
+    if splitter is not None and splitter not in SPLITTERS:
+        raise LoadError(f"unknown splitter {splitter!r}; known: {', '.join(SPLITTERS)}")
     if isinstance(model, TextModel):
-        if labels is None and task is None and splitter is None:
+        if all(option is None for option in (labels, task, splitter, mask_token, device)):
             return model
         if isinstance(model, BlackBox):
             return BlackBox(
@@ -68,13 +76,13 @@ def load(
                 splitter=splitter or model.splitter,
                 mask_token=mask_token or model.mask_token,
             )
-        return TextModel(
-            model.module,
-            model.tokenizer,
-            task or model.task.name,
-            labels or model.labels,
-            splitter=splitter or model.splitter,
-        )
+        settings = {
+            "task": model.task.name,
+            "labels": model.labels,
+            "splitter": model.splitter,
+            "max_length": model.encoder.max_length,
+        }
+        return _from_network(model.module, model.tokenizer, labels, task, splitter, device, settings)
     if isinstance(model, str | os.PathLike):
         text = os.fspath(model)
         if not Path(text).exists() and ":" in text:
@@ -133,6 +141,11 @@ def _from_network(
     if kind == "text":
         if network.config.num_labels == 1 or network.config.problem_type == "regression":
             raise LoadError(f"{architecture} predicts a number; saywhy explains classifiers")
+        if network.config.problem_type == "multi_label_classification":
+            raise LoadError(
+                f"{architecture} says yes or no to each label by itself; saywhy explains classifiers that choose one "
+                "(give a function that returns the probabilities of yes and no for one of its labels)"
+            )
         labels = (
             labels or settings.get("labels") or [network.config.id2label[i] for i in range(network.config.num_labels)]
         )
@@ -144,7 +157,7 @@ def _from_network(
     if device is not None:
         network = network.to(device)
     return TextModel(
-        network.eval(),
+        network,
         tokenizer,
         name,
         labels or (),
@@ -162,10 +175,16 @@ def _from_folder(
 
     folder = Path(name)
     if folder.exists() and not (folder / "config.json").exists():
-        raise LoadError(f"{name} is not a model folder: it has no config.json")
+        raise LoadError(f"{name or 'an empty name'} is not a model folder: it has no config.json")
+    if folder.exists() and not any(path for pattern in _VOCABULARIES for path in folder.glob(pattern)):
+        # transformers would make do with a tokenizer that knows no words at all.
+        raise LoadError(f"{name} has no tokenizer; save it there too: tokenizer.save_pretrained({name!r})")
     settings: dict[str, Any] = {}
     if (folder / SETTINGS).exists():
-        settings = json.loads((folder / SETTINGS).read_text(encoding="utf-8"))
+        try:
+            settings = json.loads((folder / SETTINGS).read_text(encoding="utf-8"))
+        except ValueError as error:
+            raise LoadError(f"cannot read {folder / SETTINGS}: {_first_line(error)}") from error
     with _quiet():
         try:
             config = transformers.AutoConfig.from_pretrained(name)
@@ -185,9 +204,15 @@ def _from_folder(
                 f"saywhy explains models {', '.join(_HEADS)} (train one with `saywhy train`)"
             )
         try:
-            network = getattr(transformers, TASKS[kind].auto_class).from_pretrained(name, use_safetensors=True)
-        except (OSError, ValueError) as error:
+            network, report = getattr(transformers, TASKS[kind].auto_class).from_pretrained(
+                name, use_safetensors=True, output_loading_info=True
+            )
+        except (OSError, RuntimeError, ValueError, SafetensorError) as error:
             raise LoadError(f"cannot load the weights of {name}: {_first_line(error)} (safetensors only)") from error
+        missing = sorted(report["missing_keys"])
+        if missing:
+            # transformers would draw them at random.
+            raise LoadError(f"the weights of {name} are not complete: {len(missing)} are missing, such as {missing[0]}")
     return _from_network(network, tokenizer, labels, task, splitter, device, settings)
 
 
@@ -206,8 +231,8 @@ def _import(spec: str) -> Any:
             found.loader.exec_module(module)
         else:
             module = importlib.import_module(place)
-    except ImportError as error:
-        raise LoadError(f"cannot import {place!r}: {error}") from error
+    except (ImportError, SyntaxError) as error:
+        raise LoadError(f"cannot import {place!r}: {_first_line(error)}") from error
     target: Any = module
     for part in name.split("."):
         if not hasattr(target, part):
