@@ -50,25 +50,33 @@ class Request:
     def targets(self, scores: Tensor, owner: np.ndarray) -> tuple[Tensor, Tensor]:
         """Indices of the label asked about and of the one to contrast it with (-1: none), for scores n x K."""
         predicted = self.model.task.predicted(scores.detach())
-        chosen, other = predicted.clone(), torch.full_like(predicted, -1)
+        chosen, other = predicted.clone(), self._contrasts(owner, predicted)
         for i, number in enumerate(owner):
-            target, against = self.target[number], self.against[number]
+            target = self.target[number]
             if target is not None:
                 chosen[i] = self.model.label_index(target, self.examples[number])
-            if against is not None:
-                other[i] = self.model.label_index(against, self.examples[number])
-                if other[i] == chosen[i]:
-                    raise InputError(f"target and against are both {against!r}; a contrast needs two labels")
+            if other[i] == chosen[i]:
+                raise InputError(f"target and against are both {self.against[number]!r}; a contrast needs two labels")
         return chosen, other
+
+    def _contrasts(self, owner: np.ndarray, like: Tensor) -> Tensor:
+        found = [
+            -1 if self.against[number] is None else self.model.label_index(self.against[number], self.examples[number])
+            for number in owner
+        ]
+        return torch.tensor(found, dtype=like.dtype, device=like.device)
 
     def value(self, scores: Tensor, owner: np.ndarray, output: str, targets: Tensor | None = None) -> Tensor:
         """The number to explain, (n,): the target's logit or probability, less that of the contrast if there is one.
 
         ``targets`` (n,) stand in for the predicted labels where an explainer must hold on to those of the whole input.
         """
-        chosen, other = self.targets(scores, owner)
-        if targets is not None:
-            chosen = targets.to(chosen.device)
+        if targets is None:
+            chosen, other = self.targets(scores, owner)
+        else:
+            # What is left of an input may be predicted as the contrast; that is no mistake of the user's.
+            chosen = targets.to(scores.device)
+            other = self._contrasts(owner, chosen)
         table = self.model.task.probabilities(scores) if output == "probability" else scores
         value = table.gather(1, chosen.unsqueeze(1)).squeeze(1)
         contrast = table.gather(1, other.clamp_min(0).unsqueeze(1)).squeeze(1)

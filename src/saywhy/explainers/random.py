@@ -27,6 +27,11 @@ class Random(Explainer):
         scores = request.model.scores(encoded, request.batch_size).numpy()
         words = []
         for item in encoded:
-            entropy = [request.seed, *(ord(c) for text in item.example.fields for c in text)]
+            # numpy takes no negative seeds; two numbers keep them apart from the positive ones.
+            entropy = [
+                int(request.seed < 0),
+                abs(request.seed),
+                *(ord(c) for text in item.example.fields for c in text),
+            ]
             words.append(np.random.default_rng(entropy).standard_normal(len(item.words)))
         return self.word_scores(request, encoded, list(scores), words)

@@ -6,6 +6,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import fields
 from typing import Any, overload
 
+import numpy as np
+
 from saywhy.data.words import example_words
 from saywhy.errors import CapabilityError, InputError, OptionError
 from saywhy.explainers.base import Explainer, Request, methods
@@ -124,6 +126,8 @@ def check_capabilities(model: TextModel, explainer: Explainer) -> None:
 
 
 def _per_example(label: Any, examples: list[Example], name: str) -> list[str | int | None]:
+    if isinstance(label, np.integer):
+        label = int(label)
     if label is None or isinstance(label, str | int):
         return [label] * len(examples)
     labels = list(label)
