@@ -40,6 +40,17 @@ class Regression(LoopObjective):
         yield Phase(("network",), lambda: (self.players["network"](noisy).squeeze(-1) - y).square().mean())
 
 
+class Quiet(Regression):
+    """The same without noise, so that runs that draw differently can be compared."""
+
+    def __init__(self) -> None:
+        super().__init__(dropout=0.0)
+
+    def phases(self, batch: tuple[Tensor, Tensor], step: Step) -> Iterator[Phase]:
+        x, y = batch
+        yield Phase(("network",), lambda: (self.players["network"](x).squeeze(-1) - y).square().mean())
+
+
 class Game(LoopObjective):
     """Two players that move in turn: the critic twice, then the actor."""
 

@@ -25,7 +25,7 @@ networks.register(
     "text-transformer",
     family="from scratch",
     tasks=_ALL,
-    facts={"epochs": 6, "learning_rate": 1e-3, "batch_size": 32},
+    facts={"epochs": 4, "learning_rate": 1e-3, "batch_size": 32},
 )(build_text_transformer)
 networks.register(
     "gru",
