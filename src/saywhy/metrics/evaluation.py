@@ -31,7 +31,7 @@ def evaluate(
     limit: int | None = None,
     seed: int = 0,
     batch_size: int = 32,
-    erasure: str = "delete",
+    erasure: str | None = None,
     truncation: str = "error",
     method_options: Mapping[str, Mapping[str, Any]] | None = None,
     data_options: Mapping[str, Any] | None = None,
@@ -53,7 +53,7 @@ def evaluate(
         limit: at most so many examples, drawn by ``seed`` and left in their order.
         seed: of the draw, the methods and the bootstrap.
         batch_size: rows of a model call.
-        erasure: how metrics remove words.
+        erasure: how metrics remove words; ``delete``, or ``mask-token`` where positions must stay (span QA).
         truncation: what happens to texts that are too long.
         method_options: options for methods, such as ``{"lime": {"samples": 500}}``.
         data_options: options for the dataset, where it is given by name.
@@ -75,6 +75,7 @@ def evaluate(
     if ready is None:
         _check_methods(names, loaded, extra)
     examples, positions, title = _examples(data, split, limit, seed, data_options or {})
+    erasure = _erasure(loaded, erasure)
     bench = Workbench(loaded, examples, erasure=erasure, batch_size=batch_size, truncation=truncation, seed=seed)
     for metric in chosen:
         metric.check(bench)
@@ -161,6 +162,12 @@ def _load(model: Any) -> Model:
     from saywhy.models import load
 
     return cast(Model, load(model))
+
+
+def _erasure(model: Any, erasure: str | None) -> str:
+    from saywhy.models.erasures import default_erasure
+
+    return erasure if erasure is not None else default_erasure(model)
 
 
 def _check_methods(names: Sequence[str], model: Any, extra: Mapping[str, Mapping[str, Any]]) -> None:
