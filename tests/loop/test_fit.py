@@ -97,6 +97,7 @@ def test_the_best_weights_come_back(tmp_path: Path, in_memory: bool) -> None:
 
     def validate() -> float:
         assert not objective.players["network"].training
+        assert not torch.is_grad_enabled()
         seen.append(weights(objective))
         return [0.2, 0.8, 0.5][len(seen) - 1]
 
@@ -211,6 +212,35 @@ def test_estimate_leaves_the_players_alone() -> None:
 def test_unknown_tracker(tmp_path: Path) -> None:
     with pytest.raises(OptionError, match="nosuchtracker"):
         train(Regression(), out=tmp_path, log_with="nosuchtracker")
+
+
+def test_a_tracker_by_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from accelerate import tracking
+
+    seen: list[tuple[int, dict[str, float]]] = []
+
+    class Notebook(tracking.GeneralTracker):
+        name = "notebook"
+        requires_logging_directory = False
+
+        def __init__(self, project: str) -> None:
+            super().__init__()
+
+        @property
+        def tracker(self) -> None:
+            return None
+
+        def store_init_configuration(self, values: dict[str, Any]) -> None:
+            assert "batch_size" in values["config"]
+
+        def log(self, values: dict[str, float], step: int, **_: Any) -> None:
+            seen.append((step, values))
+
+    monkeypatch.setitem(tracking.LOGGER_TYPE_TO_CLASS, "notebook", Notebook)
+    objective = Regression()
+    train(objective, out=tmp_path, validate=scorer(objective), log_with="notebook")
+    assert [step for step, values in seen if "loss" in values] == [10, 20, 21]
+    assert [step for step, values in seen if "score" in values] == [7, 14, 21]
 
 
 def test_progress_bar_when_asked(capsys: pytest.CaptureFixture[str]) -> None:

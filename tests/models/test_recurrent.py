@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -126,6 +128,15 @@ def test_saved_folders_load(tmp_path: Path, task: str, cell: str) -> None:
         assert after.probabilities == pytest.approx(before.probabilities, abs=1e-6)
     assert again.task.name == task
     assert "embeddings" in again.capabilities
+
+
+@pytest.mark.slow
+def test_a_saved_folder_loads_in_a_fresh_process(tmp_path: Path) -> None:
+    network, tokenizer = build()
+    TextModel(network, tokenizer, "text", ("bad", "good")).save(tmp_path)
+    code = f"import saywhy; print(saywhy.load({str(tmp_path)!r}).predict('good food')[0].labels)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.stdout.strip() == "('bad', 'good')", done.stderr[-500:]
 
 
 def test_auto_class_and_loss(tmp_path: Path) -> None:
