@@ -101,9 +101,8 @@ class Beer(_Aspect):
             return None
         text, places = join_tokens(row.texts("tokens")) if row.has("tokens") else (row.text("text"), [])
         meta: dict[str, Any] = {"rating": rating}
-        chosen = row.values.get("model_rationale_token_spans")
-        if chosen and chosen.get(self.part):
-            spans = row.with_values({"spans": chosen[self.part]}).pairs("spans", len(places))
+        if row.has("model_rationale_token_spans") and row.inner("model_rationale_token_spans").has(self.part):
+            spans = row.inner("model_rationale_token_spans").pairs(self.part, len(places))
             meta["model_rationale"] = token_spans(spans, places)
         gold = token_spans(row.pairs("spans", len(places)), places) if row.has("spans") else ()
         return Example(

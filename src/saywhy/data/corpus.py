@@ -217,7 +217,13 @@ class FileCorpus(Corpus):
             import datasets as hub_library
         except ImportError:
             raise OptionError("hub=True needs the datasets library: pip install 'saywhy[hub]'") from None
-        fetched = self._by_split(hub_library.load_dataset(*self.hub_id))
+        try:
+            fetched = self._by_split(hub_library.load_dataset(*self.hub_id))
+        except (OSError, RuntimeError, ValueError) as error:
+            # What the library raises for no network, no such dataset, or one that needs a script it no longer runs.
+            raise DataError(
+                f"the hub did not give it: {error}; fetch it and give rows= or path=", file="/".join(self.hub_id)
+            ) from error
         if fetched is None:
             raise DataError("the hub gave no rows", file="/".join(self.hub_id))
         return fetched

@@ -94,9 +94,9 @@ class Cose(FileCorpus):
         word = next((w for w in ("train", "dev", "test") if w in path.name), "")
         for file in sorted(path.parent.glob(f"cose_*{word}*.jsonl")):
             for row in read_rows(file, format="jsonl", max_line_bytes=self.max_line_bytes):
-                explained[row.text("id")] = row.with_values(row.value("explanation"))
+                explained[row.text("id")] = row.inner("explanation")
         for row in read_rows(path, format="jsonl", max_line_bytes=self.max_line_bytes):
-            question = row.with_values(row.value("question"))
+            question = row.inner("question")
             choices = question.rows("choices")
             values: dict[str, Any] = {
                 "id": row.text("id"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, ClassVar
@@ -33,9 +34,14 @@ class Imdb(Polarity):
     def official_rows(self, path: Path) -> Iterator[Row]:
         """One file a review: ``neg/0_3.txt`` is review 0, three stars."""
         for label in ("neg", "pos"):
-            for file in sorted((path / label).glob("*.txt"), key=lambda f: int(f.stem.split("_")[0])):
+            names = {file: re.fullmatch(r"([0-9]+)_([0-9]+)", file.stem) for file in (path / label).glob("*.txt")}
+            for file, numbers in sorted(names.items(), key=lambda item: int(item[1][1]) if item[1] else -1):
+                if numbers is None:
+                    raise DataError(
+                        "a review's file is named by its number and its stars, such as 0_3.txt", file=str(file)
+                    )
                 text = "".join(line for _, line in read_lines(file, max_line_bytes=self.max_line_bytes))
-                stars = int(file.stem.split("_")[1])
+                stars = int(numbers[2])
                 identity = f"{label}/{file.stem}"
                 values = {"id": identity, "text": text, "label": int(label == "pos"), "stars": stars}
                 yield Row(values, str(file), 1, f"{path.name}/{identity}")

@@ -20,7 +20,7 @@ def _words(text: str, separator: str | None = None) -> tuple[str, ...]:
 
 NAMES = _words("Anna Ben Carla David Emma Felix Greta Hugo Ida Jonas Karl Lena Martin Nora Oscar Paula Rosa Simon Tina")
 THINGS = _words(
-    "key coin letter ring book map lamp cup scarf phone camera ticket pencil clock knife spoon radio wallet brush bottle"
+    "key coin letter ring book map lamp cup scarf phone camera ticket pencil clock knife spoon radio wallet bottle"
 )
 SPOTS = _words(
     "box|drawer|basket|cupboard|suitcase|bag|jar|bucket|wardrobe|safe|fridge|shed|car|bathtub|tent|bookcase", "|"

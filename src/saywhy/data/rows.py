@@ -78,6 +78,13 @@ class Row:
             raise self.error(f"expected a list, got {_show(value)}", field)
         return list(value)
 
+    def inner(self, field: str) -> Row:
+        """An object, as a row at the same place."""
+        value = self.value(field)
+        if not isinstance(value, Mapping):
+            raise self.error(f"expected an object, got {_show(value)}", field)
+        return self.with_values(value)
+
     def rows(self, field: str) -> list[Row]:
         """A list of objects, each as a row at the same place."""
         items = self.sequence(field)

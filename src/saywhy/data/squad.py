@@ -58,9 +58,12 @@ class Squad(FileCorpus):
 
     def hub_row(self, row: Row) -> Row | None:
         """``answers`` as two lists, ``text`` and ``answer_start``."""
-        answers = row.with_values(row.value("answers"))
-        pairs = zip(answers.sequence("text"), answers.sequence("answer_start"), strict=True)
-        return row.with_values({**row.values, "answers": [{"text": t, "start": s} for t, s in pairs]})
+        answers = row.inner("answers")
+        texts, starts = answers.sequence("text"), answers.sequence("answer_start")
+        if len(texts) != len(starts):
+            raise row.error(f"{len(texts)} texts and {len(starts)} places", "answers")
+        pairs = [{"text": t, "start": s} for t, s in zip(texts, starts, strict=True)]
+        return row.with_values({**row.values, "answers": pairs})
 
     def official_rows(self, path: Path) -> Iterator[Row]:
         """The JSON file: articles, paragraphs, questions."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -49,7 +48,7 @@ class HateXplain(FileCorpus):
 
     def hub_row(self, row: Row) -> Row | None:
         """``post_tokens``, ``rationales`` and ``annotators``, whose labels are 0 hate, 1 normal, 2 offensive."""
-        annotators = row.with_values(row.value("annotators"))
+        annotators = row.inner("annotators")
         names = ("hatespeech", "normal", "offensive")
         votes = [annotators.with_values({"label": v}).label("label", names) for v in annotators.sequence("label")]
         return _judged(row, votes, annotators.values.get("target"))
@@ -86,7 +85,8 @@ class HateXplain(FileCorpus):
         if not isinstance(posts, dict):
             raise DataError("expected an object with posts by id", file=str(path))
         for number, (identity, post) in enumerate(posts.items(), start=1):
-            row = Row({"id": identity, **post}, str(path), number, str(path))
+            row = Row({"post": post}, str(path), number, str(path)).inner("post")
+            row = row.with_values({**row.values, "id": identity})
             annotators = row.rows("annotators")
             votes = [a.label("label", self.labels) for a in annotators]
             judged = _judged(row, votes, [a.values.get("target") for a in annotators])
@@ -95,7 +95,7 @@ class HateXplain(FileCorpus):
 
 
 def _judged(row: Row, votes: list[str], targets: Any) -> Row | None:
-    label, count = Counter(votes).most_common(1)[0]
+    label, count = Counter(votes).most_common(1)[0] if votes else ("", 0)
     if count < 2:
         return None
     values = {
@@ -118,7 +118,6 @@ class ToxicSpans(FileCorpus):
         "dev": "toxic_spans/trial",
         "test": "toxic_spans/test",
     }
-    hub_id: ClassVar[tuple[str, ...]] = ("heegyu/toxic-spans",)
     missing = "Posts that are not toxic: all of them are labelled toxic. dev is the official trial set."
 
     def example(self, row: Row) -> Example:
@@ -138,10 +137,9 @@ class ToxicSpans(FileCorpus):
 
 
 def _runs(row: Row) -> Row:
-    column = "spans" if row.has("spans") else "position"
-    marked = row.sequence(column)
+    marked = row.sequence("spans")
     if not all(isinstance(i, int) and not isinstance(i, bool) for i in marked):
-        raise row.error(f"expected numbers of characters, got {json.dumps(marked)[:60]}", column)
+        raise row.error(f"expected numbers of characters, got {marked!r:.60}", "spans")
     runs: list[list[int]] = []
     for i in sorted(set(marked)):
         if runs and runs[-1][1] == i:
