@@ -2,23 +2,167 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import ClassVar
 
-from saywhy.explainers.base import Explainer, Request, register
+import numpy as np
+import torch
+from torch import Tensor
+
+from saywhy.errors import OptionError
+from saywhy.explainers.base import AGGREGATIONS, Explainer, Request, aggregate, check_output, register
+from saywhy.models.embedding_space import EmbeddingSpace, Point
+from saywhy.ops.quadrature import gauss_legendre, midpoint, spline_weights
 from saywhy.types import Explanation
 
 __all__ = ["IntegratedGradients"]
+
+RULES = {"gauss-legendre": gauss_legendre, "midpoint": midpoint}
+START = (1.0, 0.0, 0.125, 0.25, 0.5, 0.75)
 
 
 @register
 @dataclass(frozen=True)
 class IntegratedGradients(Explainer):
-    """The gradient along the straight path from a baseline to the input, times the way."""
+    """The gradient along the straight path from a baseline to the input, times the way.
+
+    Reference: Sundararajan, Taly, Yan: Axiomatic Attribution for Deep Networks, ICML 2017, equations 1 and 3.
+
+    The scores of the words sum to what the target gains between the baseline and the input. How far they miss that is
+    the completeness error, reported as ``error`` relative to the gain. Every gradient comes with the value of the
+    function, so the error is known piece by piece of the path: points are added where it is largest until the whole
+    is below ``tolerance``.
+
+    Options:
+        tolerance: the completeness error to stop at.
+        max_points: gradients at most, whatever the error.
+        points: a fixed number of points instead, placed by ``rule``: ``gauss-legendre`` (as Captum) or ``midpoint``.
+        baseline: ``zero`` embeddings (default), or those of the tokenizer's ``pad`` or ``mask`` token.
+        aggregation: of a piece's embedding dimensions: ``sum`` (default), ``l2`` or ``mean``.
+        output: ``logit`` (default) or ``probability`` of the target.
+
+    Departures: special tokens stay as they are on the whole path, so that all of the gain belongs to words.
+    """
 
     name: ClassVar[str] = "integrated-gradients"
     family: ClassVar[str] = "gradient"
     needs: ClassVar[tuple[str, ...]] = ("gradients", "embeddings")
+    paper: ClassVar[str] = "Sundararajan et al. 2017"
+
+    tolerance: float = 0.01
+    max_points: int = 64
+    points: int | None = None
+    rule: str = "gauss-legendre"
+    baseline: str = "zero"
+    aggregation: str = "sum"
+    output: str = "logit"
 
     def explain(self, request: Request) -> list[Explanation]:  # noqa: D102
-        return []
+        self._check()
+        encoded = request.prepare()
+        space = EmbeddingSpace(request.model, encoded, baseline=self.baseline, batch_size=request.batch_size)
+        paths = [_Path() for _ in encoded]
+        targets: dict[int, int] = {}
+
+        def loss(scores: Tensor, owner: np.ndarray) -> Tensor:
+            # The first point asked for of every input is the input itself: it says which label is explained.
+            for place, number in enumerate(owner):
+                if int(number) not in targets:
+                    chosen, _ = request.targets(scores[place : place + 1], owner[place : place + 1])
+                    targets[int(number)] = int(chosen)
+            held = torch.tensor([targets[int(number)] for number in owner])
+            return request.value(scores, owner, self.output, held)
+
+        def reduce(grad: Tensor, difference: Tensor) -> Tensor:
+            # Summing at once saves memory; norms can be taken only of the whole integral.
+            way = grad * difference
+            return way.sum(dim=-1, keepdim=True) if self.aggregation == "sum" else way
+
+        def ask(wanted: list[tuple[int, float]]) -> None:
+            owner, at = np.asarray([number for number, _ in wanted]), np.asarray([t for _, t in wanted])
+            for (number, t), point in zip(wanted, space.gradients(owner, at, loss, reduce), strict=True):
+                paths[number].points[t] = point
+
+        if self.points is not None:
+            nodes, _ = RULES[self.rule](self.points)
+            ask([(i, t) for i in range(len(encoded)) for t in (1.0, 0.0, *nodes.tolist())])
+        else:
+            ask([(i, t) for i in range(len(encoded)) for t in START])
+            open_paths = list(range(len(encoded)))
+            while open_paths:
+                wanted = [(i, t) for i in open_paths for t in paths[i].refine(self.tolerance, self.max_points)]
+                if wanted:
+                    ask(wanted)
+                open_paths = sorted({i for i, _ in wanted})
+        words, errors = [], []
+        for i, path in enumerate(paths):
+            rows = path.integral(self._rule(path))
+            words.append(space.word_scores(i, [aggregate(row, self.aggregation) for row in rows]))
+            errors.append(path.error(self._rule(path)))
+        costs = [{"gradients": len(p.points) * len(item.rows)} for p, item in zip(paths, encoded, strict=True)]
+        scores = [path.points[1.0].scores for path in paths]
+        return self.word_scores(request, encoded, scores, words, errors, costs)
+
+    def _rule(self, path: _Path) -> dict[float, float]:
+        if self.points is None:
+            return path.weights()
+        nodes, weights = RULES[self.rule](self.points)
+        return dict(zip(nodes.tolist(), weights.tolist(), strict=True))
+
+    def _check(self) -> None:
+        check_output(self.output)
+        if self.aggregation not in AGGREGATIONS:
+            raise OptionError(f"unknown aggregation {self.aggregation!r}; use one of {', '.join(AGGREGATIONS)}")
+        if self.rule not in RULES:
+            raise OptionError(f"unknown rule {self.rule!r}; use one of {', '.join(RULES)}")
+        if self.points is not None and self.points < 1:
+            raise OptionError(f"points must be at least 1, not {self.points}")
+        if self.tolerance <= 0:
+            raise OptionError(f"tolerance must be positive, not {self.tolerance}")
+
+
+@dataclass
+class _Path:
+    """What is known of one input's path: the points asked for so far, by how far along they lie."""
+
+    points: dict[float, Point] = field(default_factory=dict)
+
+    @property
+    def gain(self) -> float:
+        return self.points[1.0].value - self.points[0.0].value
+
+    def slope(self, at: float) -> float:
+        """The derivative of the value along the path."""
+        return float(sum(row.sum() for row in self.points[at].rows))
+
+    def weights(self) -> dict[float, float]:
+        nodes = sorted(self.points)
+        return dict(zip(nodes, spline_weights(np.asarray(nodes)).sum(axis=0).tolist(), strict=True))
+
+    def integral(self, rule: dict[float, float]) -> list[np.ndarray]:
+        """The gradients times the way, integrated: (L, c) for each row of the input."""
+        rows = [np.zeros(row.shape) for row in next(iter(self.points.values())).rows]
+        for at, weight in rule.items():
+            for total, row in zip(rows, self.points[at].rows, strict=True):
+                total += weight * row
+        return rows
+
+    def error(self, rule: dict[float, float]) -> float:
+        """The completeness error, relative to the gain."""
+        missed = abs(sum(weight * self.slope(at) for at, weight in rule.items()) - self.gain)
+        return missed / max(abs(self.gain), 1e-12)
+
+    def refine(self, tolerance: float, most: int) -> list[float]:
+        """Where to look next: the middles of the intervals that miss most of what the value gains in them."""
+        nodes = np.asarray(sorted(self.points))
+        room = most - len(nodes)
+        slopes = np.asarray([self.slope(t) for t in nodes])
+        values = np.asarray([self.points[t].value for t in nodes])
+        missed = spline_weights(nodes) @ slopes - np.diff(values)
+        if room <= 0 or abs(missed.sum()) <= tolerance * abs(self.gain):
+            return []
+        # Enough intervals to account for most of what is missed, so that few rounds are needed.
+        order = np.argsort(-np.abs(missed), kind="stable")
+        share = np.cumsum(np.abs(missed[order])) / np.abs(missed).sum()
+        chosen = order[: min(room, int(np.searchsorted(share, 0.7)) + 1)]
+        return [float(t) for t in sorted((nodes[chosen] + nodes[chosen + 1]) / 2)]
