@@ -14,7 +14,7 @@ from saywhy.explainers.base import Explainer, Request, methods
 from saywhy.models import TextModel, load
 from saywhy.types import Example, Explanation, TextInput, as_examples
 
-__all__ = ["explain", "make_explainer"]
+__all__ = ["check_capabilities", "explain", "make_explainer"]
 
 # Texts are explained in blocks, so that memory does not grow with their number.
 _BLOCK_TEXTS = 256

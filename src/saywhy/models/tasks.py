@@ -20,7 +20,16 @@ from saywhy.errors import InputError
 from saywhy.models.encoding import Batch, Encoded, collate
 from saywhy.types import Example
 
-__all__ = ["TASKS", "Choices", "Classification", "SpanQA", "Task", "make_task"]
+__all__ = [
+    "TASKS",
+    "Choices",
+    "Classification",
+    "PairClassification",
+    "SpanQA",
+    "Task",
+    "make_task",
+    "reads_last_token",
+]
 
 
 class Task(ABC):
@@ -117,7 +126,7 @@ class PairClassification(Classification):
 
     name = "pair"
 
-    def check(self, example: Example) -> None:
+    def check(self, example: Example) -> None:  # noqa: D102
         super().check(example)
         if len(example.texts) != 2:
             raise InputError(f"{example.where()}: this model reads a pair of texts; give two, as (first, second)")
