@@ -1,7 +1,8 @@
-"""Small networks of many architectures, made from their configurations, with tokenizers trained on a few lines."""
+"""Small networks of many architectures, made from their configurations, with tokenizers made from a few lines."""
 
 from __future__ import annotations
 
+import re
 from functools import lru_cache
 from typing import Any
 
@@ -33,10 +34,14 @@ SIZES: dict[str, Any] = {"hidden_size": 32, "num_hidden_layers": 2, "num_attenti
 def word_pieces() -> tf.PreTrainedTokenizerFast:
     """BERT's kind: WordPiece with [CLS] and [SEP]."""
     special = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
-    raw = Tokenizer(models.WordPiece(unk_token="[UNK]"))
+    # Made by hand: a trained WordPiece vocabulary differs from process to process. Longer words are in two pieces.
+    words = sorted(set(re.findall(r"[a-z]+", " ".join(LINES).lower())))
+    pieces = [part for word in words for part in ((word,) if len(word) < 5 else (word[:3], f"##{word[3:]}"))]
+    letters = [chr(c) for c in range(33, 127) if not chr(c).isupper()]
+    vocabulary = list(dict.fromkeys([*special, *pieces, *letters, *(f"##{c}" for c in letters if c.isalnum())]))
+    raw = Tokenizer(models.WordPiece({piece: i for i, piece in enumerate(vocabulary)}, unk_token="[UNK]"))
     raw.normalizer = normalizers.BertNormalizer(lowercase=True)
     raw.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
-    raw.train_from_iterator(LINES, trainers.WordPieceTrainer(vocab_size=160, special_tokens=special))
     raw.post_processor = processors.TemplateProcessing(
         single="[CLS] $A [SEP]", pair="[CLS] $A [SEP] $B:1 [SEP]:1", special_tokens=[("[CLS]", 2), ("[SEP]", 3)]
     )
@@ -145,3 +150,29 @@ def chooser(architecture: str = "bert") -> TextModel:
 
 def reader(architecture: str = "bert") -> TextModel:
     return saywhy.load(network_and_tokenizer(architecture, "AutoModelForQuestionAnswering", num_labels=2))
+
+
+@lru_cache
+def shared(architecture: str = "bert") -> TextModel:
+    """A classifier that several tests look at and none changes."""
+    return classifier(architecture)
+
+
+@lru_cache
+def shared_reader(architecture: str = "bert") -> TextModel:
+    return reader(architecture)
+
+
+@lru_cache
+def shared_chooser(architecture: str = "bert") -> TextModel:
+    return chooser(architecture)
+
+
+QUESTIONS = [
+    {"question": "What do you do when you are tired?", "choices": ["sleep", "eat", "run away"]},
+    {"question": "Dull film?", "choices": ["You sleep through most of it", "run"]},
+]
+CONTEXTS = [
+    ("What lets go?", "A gripping, beautifully shot film that never lets go."),
+    ("Who sits in a car?", "Passengers sit in a car."),
+]
