@@ -94,6 +94,18 @@ def test_dev_share(mini_root: Path, tmp_path: Path) -> None:
     )
 
 
+def test_corpora_without_splits_have_them_drawn(tmp_path: Path) -> None:
+    rows = [{"text": f"book {i}", "label": i % 2} for i in range(300)]
+    write_jsonl(tmp_path / "amazon_multidomain" / "books.jsonl", rows)
+    data = load_dataset("amazon-books", root=tmp_path)
+    assert list(data.splits) == ["train", "dev", "test", "all"]
+    lines = {split: {e.line for e in data[split]} for split in data.splits}
+    assert lines["train"] | lines["dev"] | lines["test"] == lines["all"]
+    assert sum(len(lines[s]) for s in ("train", "dev", "test")) == 300
+    assert 15 < len(lines["test"]) < 50
+    assert {e.line for e in load_dataset("amazon-books", root=tmp_path, seed=1)["test"]} != lines["test"]
+
+
 def pair(identity: str, premise: str, hypothesis: str = "h") -> dict[str, str]:
     return {"id": identity, "premise": premise, "hypothesis": hypothesis, "label": "neutral"}
 

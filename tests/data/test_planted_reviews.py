@@ -128,6 +128,11 @@ def test_other_targets_and_aspects() -> None:
         assert example.meta["aspects"]["price"] == example.label
 
 
+def test_a_range_of_distractors_is_for_training_only() -> None:
+    numbers = {split: {len(e.meta["aspects"]) - 1 for e in load(split, distractors=(0, 3))} for split in SMALL}
+    assert numbers == {"train": {0, 1, 2, 3}, "dev": {3}, "test": {3}}
+
+
 def test_own_words_belong_to_one_aspect() -> None:
     used: dict[str, set[str]] = {}
     for aspect in ("food", "service"):

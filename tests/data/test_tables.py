@@ -74,6 +74,7 @@ def test_rationales_of_one_or_several_annotators(tmp_path: Path) -> None:
     assert one(tmp_path, {**base, "rationale": None}).rationales == ()
     for bad, message in (
         ([[0, 9]], "within"),
+        ([[2, 2]], "within"),
         ([[2, 0, 1]], "names field 2"),
         ([["x", 1]], "expected spans"),
         ([[0]], "expected"),

@@ -42,7 +42,8 @@ class PlantedReviews(Corpus):
             one distractor, a tenth negated, for a model that has a minute to learn. Options given go before it.
         target: aspect that decides.
         aspects: aspects that may occur; all of ``food service room price location drinks`` unless given.
-        distractors: how many other aspects each text has an opinion on.
+        distractors: how many other aspects each text has an opinion on; or the fewest and the most in ``train``, where
+            the easier texts teach what the harder ones need, while ``dev`` and ``test`` have the most.
         mentions: how many opinions on the target there are at most; all agree, and all are gold.
         correlation: of each distractor's sign with the label, -1 to 1.
         shortcut: strength, 0 to 1, with which a word that means nothing goes with the label: it occurs in a share of
@@ -67,7 +68,7 @@ class PlantedReviews(Corpus):
         size: str = "full",
         target: str = "food",
         aspects: Sequence[str] | None = None,
-        distractors: int | None = None,
+        distractors: int | tuple[int, int] | None = None,
         mentions: int = 1,
         correlation: float = 0.0,
         shortcut: float | None = None,
@@ -84,7 +85,8 @@ class PlantedReviews(Corpus):
         preset = SIZES[size]
         self.name, self.seed, self.target = name, seed, target
         self.aspects = tuple(aspects) if aspects is not None else tuple(ASPECTS)
-        self.distractors: int = preset["distractors"] if distractors is None else distractors
+        given: int | tuple[int, int] = preset["distractors"] if distractors is None else distractors
+        self.distractors = (given, given) if isinstance(given, int) else (given[0], given[-1])
         self.negation: float = preset["negation"] if negation is None else negation
         self.words: str = preset["words"] if words is None else words
         self.length: tuple[int, int] = preset["length"] if length is None else (length[0], length[-1])
@@ -105,7 +107,7 @@ class PlantedReviews(Corpus):
             raise OptionError(f"unknown aspect {unknown[0]!r}; known: {', '.join(ASPECTS)}")
         others = [a for a in self.aspects if a != self.target]
         rules = {
-            f"distractors must be 0 to {len(others)}": 0 <= self.distractors <= len(others),
+            f"distractors must be 0 to {len(others)}": 0 <= self.distractors[0] <= self.distractors[1] <= len(others),
             "correlation must be -1 to 1": max(abs(self.correlation), abs(self.test_correlation)) <= 1,
             "shortcut must be 0 to 1": all(s is None or 0 <= s <= 1 for s in (self.shortcut, self.test_shortcut)),
             "negation must be 0 to 1": 0 <= self.negation <= 1,
@@ -133,7 +135,9 @@ class PlantedReviews(Corpus):
         if split == "test":
             correlation, shortcut = self.test_correlation, self.test_shortcut
         signs = {self.target: positive}
-        for aspect in rng.sample([a for a in self.aspects if a != self.target], self.distractors):
+        fewest, most = self.distractors
+        number = rng.randint(fewest, most) if split == "train" and fewest < most else most
+        for aspect in rng.sample([a for a in self.aspects if a != self.target], number):
             signs[aspect] = positive if rng.random() < (1 + correlation) / 2 else not positive
         sentences = [self._opinion(rng, aspect, sign) for aspect, sign in signs.items()]
         sentences += [self._opinion(rng, self.target, positive) for _ in range(rng.randrange(self.mentions))]
