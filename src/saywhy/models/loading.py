@@ -7,6 +7,7 @@ import importlib
 import importlib.util
 import json
 import os
+import socket
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -186,9 +187,11 @@ def _from_folder(
         except ValueError as error:
             raise LoadError(f"cannot read {folder / SETTINGS}: {_first_line(error)}") from error
     with _quiet():
+        # Where the hub is out of reach, transformers would try again and again before it looks into its cache.
+        local = folder.exists() or not _hub_reachable()
         try:
-            config = transformers.AutoConfig.from_pretrained(name)
-            tokenizer = transformers.AutoTokenizer.from_pretrained(name)
+            config = transformers.AutoConfig.from_pretrained(name, local_files_only=local)
+            tokenizer = transformers.AutoTokenizer.from_pretrained(name, local_files_only=local)
         except (OSError, ValueError) as error:
             if not folder.exists():
                 raise LoadError(
@@ -205,7 +208,7 @@ def _from_folder(
             )
         try:
             network, report = getattr(transformers, TASKS[kind].auto_class).from_pretrained(
-                name, use_safetensors=True, output_loading_info=True
+                name, use_safetensors=True, output_loading_info=True, local_files_only=local
             )
         except (OSError, RuntimeError, ValueError, SafetensorError) as error:
             raise LoadError(f"cannot load the weights of {name}: {_first_line(error)} (safetensors only)") from error
@@ -239,6 +242,22 @@ def _import(spec: str) -> Any:
             raise LoadError(f"{place} has no {name!r}")
         target = getattr(target, part)
     return target
+
+
+def _hub_reachable() -> bool:
+    from urllib.parse import urlparse
+
+    from huggingface_hub import constants
+
+    if constants.HF_HUB_OFFLINE:
+        return False
+    place = urlparse(constants.ENDPOINT)
+    try:
+        port = place.port or (443 if place.scheme == "https" else 80)
+        socket.create_connection((place.hostname or "", port), timeout=3).close()
+    except OSError:
+        return False
+    return True
 
 
 @contextlib.contextmanager
