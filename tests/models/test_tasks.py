@@ -4,6 +4,7 @@ import pytest
 import torch
 import torch.nn.functional as F
 
+import saywhy
 from saywhy.errors import InputError
 from saywhy.models.tasks import SpanQA, make_task
 from saywhy.types import Example, Span, as_example
@@ -24,6 +25,19 @@ def test_decoders_read_the_last_real_token(architecture: str) -> None:
         ids = torch.tensor([tokenizer(example.texts[0])["input_ids"]])
         with torch.no_grad():
             torch.testing.assert_close(row, network(input_ids=ids).logits[0], atol=1e-5, rtol=1e-5)
+
+
+@pytest.mark.parametrize("architecture", ["bart", "t5"])
+def test_rows_with_different_numbers_of_end_tokens(architecture: str) -> None:
+    """transformers refuses such a batch; a user who writes one into a text must not stop the others."""
+    model = zoo.shared(architecture)
+    examples = [*EXAMPLES, Example(("Dull </s> film",)), Example(zoo.PAIR)]
+    together = model.scores(model.encode(examples))
+    for example, row in zip(examples, together, strict=True):
+        torch.testing.assert_close(model.scores(model.encode([example]))[0], row, atol=1e-5, rtol=1e-5)
+    why = saywhy.explain(model, examples, "gradient", target=0)
+    alone = saywhy.explain(model, examples[3], "gradient", target=0)
+    assert why[3].scores == pytest.approx(alone.scores, abs=1e-4)  # type: ignore[attr-defined]
 
 
 def test_windows_vote_with_the_mean_of_their_logits() -> None:
@@ -79,7 +93,8 @@ def test_a_reader_finds_the_likeliest_span_of_the_context(architecture: str) -> 
     model = zoo.shared_reader(architecture)
     for item in model.prepare(CONTEXTS):
         (row,) = item.rows
-        out = model.module(**model.task.collate([item]).inputs)
+        with torch.no_grad():
+            out = model.module(**model.task.collate([item]).inputs)
         inside = torch.tensor([field == 1 for field in row.fields])
         start = out.start_logits[0].masked_fill(~inside, -torch.inf).softmax(-1)
         end = out.end_logits[0].masked_fill(~inside, -torch.inf).softmax(-1)

@@ -287,7 +287,30 @@ def _sequence_logits(network: nn.Module, batch: Batch) -> Tensor:
         if bool((mask.sum(1) != batch.lengths.to(mask.device)).any()):
             # The decoder reads the same text one place to the right: what is hidden from the encoder is hidden there.
             inputs["decoder_attention_mask"] = torch.cat([torch.ones_like(mask[:, :1]), mask[:, :-1]], dim=1)
+        ends = (inputs["input_ids"] == config.eos_token_id) & _real(batch)  # type: ignore[union-attr]
+        if hasattr(network, "classification_head") and bool((ends.sum(1) != ends[0].sum()).any()):
+            return _logits_at(network, inputs, ends)
     return network(**inputs).logits
+
+
+def _real(batch: Batch) -> Tensor:
+    ids = batch.inputs["input_ids"]
+    return torch.arange(ids.shape[1], device=ids.device) < batch.lengths.to(ids.device).unsqueeze(1)
+
+
+def _logits_at(network: nn.Module, inputs: dict[str, Any], ends: Tensor) -> Tensor:
+    """Logits of an encoder-decoder, read at the last end token of each row.
+
+    transformers reads there too, but refuses batches whose rows differ in the number of end tokens: texts beside pairs,
+    or a text that has one written in it.
+    """
+    shift = getattr(network, "_shift_right", None)
+    if shift is not None:
+        inputs = {**inputs, "decoder_input_ids": shift(inputs["input_ids"])}
+    hidden = network.base_model(**inputs).last_hidden_state  # type: ignore[operator]
+    place = torch.arange(ends.shape[1], device=ends.device).expand_as(ends)
+    last = place.masked_fill(~ends, -1).amax(1)
+    return network.classification_head(hidden[torch.arange(len(last), device=hidden.device), last])  # type: ignore[operator]
 
 
 TASKS: dict[str, type[Task]] = {cls.name: cls for cls in (Classification, PairClassification, Choices, SpanQA)}
