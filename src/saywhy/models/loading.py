@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import contextlib
 import importlib
 import importlib.util
 import json
 import os
 import socket
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +18,7 @@ from saywhy.data.words import SPLITTERS
 from saywhy.errors import LoadError
 from saywhy.models.black_box import BlackBox
 from saywhy.models.tasks import TASKS
-from saywhy.models.text_model import SETTINGS, TextModel
+from saywhy.models.text_model import SETTINGS, TextModel, quiet
 
 __all__ = ["load"]
 
@@ -172,7 +171,7 @@ def _from_folder(
 ) -> TextModel:
     import transformers
 
-    import saywhy.models  # noqa: F401  # our own networks register themselves with transformers there
+    import saywhy.models.networks  # noqa: F401  # our own networks register themselves with transformers there
 
     folder = Path(name)
     if folder.exists() and not (folder / "config.json").exists():
@@ -186,7 +185,7 @@ def _from_folder(
             settings = json.loads((folder / SETTINGS).read_text(encoding="utf-8"))
         except ValueError as error:
             raise LoadError(f"cannot read {folder / SETTINGS}: {_first_line(error)}") from error
-    with _quiet():
+    with quiet():
         # Where the hub is out of reach, transformers would try again and again before it looks into its cache.
         local = folder.exists() or not _hub_reachable()
         try:
@@ -258,22 +257,6 @@ def _hub_reachable() -> bool:
     except OSError:
         return False
     return True
-
-
-@contextlib.contextmanager
-def _quiet() -> Iterator[None]:
-    """Hold back transformers' progress bars and notes while it loads; errors come as exceptions anyway."""
-    from transformers.utils import logging
-
-    level, bars = logging.get_verbosity(), logging.is_progress_bar_enabled()
-    logging.set_verbosity_error()
-    logging.disable_progress_bar()
-    try:
-        yield
-    finally:
-        logging.set_verbosity(level)
-        if bars:
-            logging.enable_progress_bar()
 
 
 def _first_line(error: Exception) -> str:

@@ -23,7 +23,7 @@ from saywhy.models.encoding import Encoded, Encoder, Row, collate
 from saywhy.models.tasks import Task, make_task
 from saywhy.types import Example, Prediction, TextInput, Word, as_examples
 
-__all__ = ["SETTINGS", "TextModel", "longest_input"]
+__all__ = ["SETTINGS", "TextModel", "longest_input", "quiet"]
 
 SETTINGS = "saywhy.json"
 
@@ -222,7 +222,7 @@ class TextModel:
         """Write a folder that `saywhy.load` and transformers read: safetensors, tokenizer files and saywhy.json."""
         path = Path(folder)
         path.mkdir(parents=True, exist_ok=True)
-        with self._named_labels():
+        with quiet(), self._named_labels():
             self.module.save_pretrained(path)  # type: ignore[operator]
         self.tokenizer.save_pretrained(path)
         settings = {
@@ -303,3 +303,19 @@ def longest_input(network: nn.Module, tokenizer: Any) -> int | None:
             positions = table.num_embeddings - table.padding_idx - 1
         limits.append(int(positions))
     return min(limits) if limits else None
+
+
+@contextlib.contextmanager
+def quiet() -> Iterator[None]:
+    """Hold back transformers' progress bars and notes while it loads or saves; errors come as exceptions anyway."""
+    from transformers.utils import logging
+
+    level, bars = logging.get_verbosity(), logging.is_progress_bar_enabled()
+    logging.set_verbosity_error()
+    logging.disable_progress_bar()
+    try:
+        yield
+    finally:
+        logging.set_verbosity(level)
+        if bars:
+            logging.enable_progress_bar()

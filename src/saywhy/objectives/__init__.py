@@ -4,6 +4,6 @@ from __future__ import annotations
 
 from saywhy.objectives import plain  # noqa: F401 - it registers itself
 from saywhy.objectives.base import Objective, TrainingBatch, accuracy, objectives
-from saywhy.objectives.train import train
+from saywhy.objectives.training import train
 
 __all__ = ["Objective", "TrainingBatch", "accuracy", "objectives", "train"]
