@@ -76,7 +76,19 @@ BALANCE = {
     ("beer-appearance", "all"): {"positive": 6628, "negative": 2103},
     ("mpqa", "all"): {"positive": 3311, "negative": 7292},
 }
-LARGE = ("imdb", "hotel-", "yelp-sentences", "beer-", "sst2-phrases")
+# Corpora that are read in well under a second; the others are marked slow.
+QUICK = (
+    "amazon-sentences",
+    "cad-imdb",
+    "cad-snli",
+    "comve",
+    "cr-reviews",
+    "esnli-highlights",
+    "hatexplain",
+    "sick",
+    "sst2",
+)
+QUICK += ("toxic-spans", "trec", "yelp-polarity")
 
 
 def check(example: Example, task: str, labels: tuple[str, ...]) -> None:
@@ -133,7 +145,7 @@ def rows_of(name: str, root: Path) -> list[Row]:
 
 
 @pytest.mark.parametrize("name", sorted(COUNTS))
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data())
 def test_a_damaged_row_is_read_or_refused(name: str, mini_root: Path, data: st.DataObject) -> None:
     """Whatever stands in a field, the only exception is one that says where."""
@@ -172,7 +184,7 @@ def test_a_missing_root_says_which_file_and_what_to_do(name: str, tmp_path: Path
 
 
 def parameters() -> list[object]:
-    return [pytest.param(name, marks=[pytest.mark.slow] if name.startswith(LARGE) else []) for name in sorted(COUNTS)]
+    return [pytest.param(name, marks=[] if name in QUICK else [pytest.mark.slow]) for name in sorted(COUNTS)]
 
 
 @pytest.mark.realdata
@@ -197,6 +209,7 @@ def test_drawn_splits_make_up_the_whole(real_root: Path) -> None:
     assert 0.75 < len(data["train"]) / len(data["all"]) < 0.85
 
 
+@pytest.mark.slow
 @pytest.mark.realdata
 def test_real_evidence_is_the_marked_words(real_root: Path) -> None:
     movie = load_dataset("eraser-movies", root=real_root, split="dev")[0]

@@ -136,6 +136,7 @@ def test_exclude_by_text_whatever_the_tokenisation(tmp_path: Path) -> None:
         load_dataset("snli", root=tmp_path, exclude="multinli:tset", split="dev")
 
 
+@pytest.mark.slow
 @pytest.mark.realdata
 def test_known_leaks_are_closed(real_root: Path) -> None:
     gold = {e.id for e in load_dataset("esnli-highlights", root=real_root, split="dev")}

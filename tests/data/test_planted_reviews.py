@@ -133,6 +133,11 @@ def test_a_range_of_distractors_is_for_training_only() -> None:
     assert numbers == {"train": {0, 1, 2, 3}, "dev": {3}, "test": {3}}
 
 
+def test_fewer_nouns_and_frames() -> None:
+    for example in load(nouns=1, frames=1, distractors=1)[:50]:
+        assert "the food was " in example.texts[0].lower()
+
+
 def test_own_words_belong_to_one_aspect() -> None:
     used: dict[str, set[str]] = {}
     for aspect in ("food", "service"):
@@ -160,7 +165,9 @@ def test_every_word_of_the_gold_is_a_word() -> None:
         ({"correlation": 2}, "correlation must be"),
         ({"shortcut": -1}, "shortcut must be"),
         ({"negation": 2}, "negation must be"),
-        ({"mentions": 0}, "mentions must be"),
+        ({"mentions": 0}, "mentions, nouns and frames must be"),
+        ({"nouns": 0}, "mentions, nouns and frames must be"),
+        ({"frames": -1}, "mentions, nouns and frames must be"),
         ({"length": (9, 3)}, "length must be"),
         ({"words": "mine"}, "words must be"),
         ({"n": 0}, "n must be a positive number"),

@@ -82,8 +82,8 @@ def load_dataset(
 
     Example:
         >>> data = load_dataset("planted-reviews", size="demo", limit=2)
-        >>> [example.label for example in data["train"]]
-        ['negative', 'positive']
+        >>> len(data["train"]), data.labels
+        (2, ('negative', 'positive'))
         >>> load_dataset("reviews.csv", columns={"text": "review", "label": "stars"})       # doctest: +SKIP
         >>> load_dataset("snli", exclude="esnli-highlights", split="dev")                   # doctest: +SKIP
     """

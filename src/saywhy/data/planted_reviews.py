@@ -54,6 +54,8 @@ class PlantedReviews(Corpus):
         negation: share of the opinions that are negated.
         words: ``shared``: all aspects have the same opinion words; ``own``: each aspect has a part of them for itself,
             which makes the task far easier, as no binding is needed.
+        nouns: how many nouns name each aspect, of a dozen or more; fewer make binding far easier to learn.
+        frames: how many sentence frames there are, of 14 an aspect; fewer make it easier as well.
         length: fewest and most words of a text, as near as whole sentences allow.
         n: examples in ``train``, or a mapping with the numbers for ``train``, ``dev`` and ``test`` (4000, 500, 500).
     """
@@ -77,6 +79,8 @@ class PlantedReviews(Corpus):
         test_shortcut: float | None = None,
         negation: float | None = None,
         words: str | None = None,
+        nouns: int | None = None,
+        frames: int | None = None,
         length: tuple[int, int] | None = None,
         n: int | Mapping[str, int] | None = None,
     ) -> None:
@@ -99,6 +103,7 @@ class PlantedReviews(Corpus):
         self.test_correlation = correlation if test_correlation is None else test_correlation
         self.test_shortcut = shortcut if test_shortcut is None else test_shortcut
         self.counts = check_counts(name, n)
+        self.nouns, self.frames = nouns, frames
         self._check()
 
     def _check(self) -> None:
@@ -112,7 +117,8 @@ class PlantedReviews(Corpus):
             "shortcut must be 0 to 1": all(s is None or 0 <= s <= 1 for s in (self.shortcut, self.test_shortcut)),
             "negation must be 0 to 1": 0 <= self.negation <= 1,
             "words must be shared or own": self.words in ("shared", "own"),
-            "mentions must be at least 1": self.mentions >= 1,
+            "mentions, nouns and frames must be at least 1": min(self.mentions, self.nouns or 1, self.frames or 1) >= 1
+            and 0 not in (self.nouns, self.frames),
             "length must be two numbers, the first not above the second": 1 <= self.length[0] <= self.length[1],
         }
         for rule, kept in rules.items():
@@ -154,8 +160,8 @@ class PlantedReviews(Corpus):
         opinion = rng.choice(pool)
         if negated:
             opinion = f"{rng.choice(NEGATIONS)} {opinion}"
-        noun, be = rng.choice(ASPECTS[aspect].nouns)
-        frame = rng.choice(FRAMES + ASPECTS[aspect].frames)
+        noun, be = rng.choice(ASPECTS[aspect].nouns[: self.nouns])
+        frame = rng.choice((FRAMES + ASPECTS[aspect].frames)[: self.frames])
         text, places = fill_frame(frame, {"noun": noun, "be": be, "op": opinion})
         return _Sentence(text, aspect, places["op"], places["noun"])
 
