@@ -27,7 +27,7 @@ def test_any_whole_number_is_a_seed() -> None:
 
 
 def test_standard_normal() -> None:
-    drawn = np.concatenate([scores(zoo.TEXTS[2], seed=s) for s in range(100)])
-    assert len(drawn) > 1500
+    drawn = np.concatenate([scores(" ".join(zoo.TEXTS[1:] * 2), seed=s) for s in range(40)])
+    assert len(drawn) > 1000
     assert abs(drawn.mean()) < 4 / len(drawn) ** 0.5
-    assert abs(drawn.std() - 1) < 0.06
+    assert abs(drawn.std() - 1) < 0.08

@@ -93,6 +93,14 @@ def test_equal_masks_are_evaluated_once() -> None:
     assert space.calls == 4
 
 
+def test_equal_masks_of_different_texts_are_not_mixed_up() -> None:
+    examples = [Example(("dull film",)), Example(("film dull",))]
+    space = WordSpace(zoo.shared(), examples)
+    found = space.outputs(np.asarray([0, 1]), np.ones((2, 2)))
+    torch.testing.assert_close(found, zoo.shared().scores(zoo.shared().encode(examples)), atol=1e-5, rtol=1e-5)
+    assert (found[0] - found[1]).abs().max() > 1e-3
+
+
 def test_a_choices_words_are_in_one_row_only() -> None:
     model = zoo.shared_chooser()
     examples = [as_example(q) for q in zoo.QUESTIONS]
