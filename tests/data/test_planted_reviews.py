@@ -43,7 +43,7 @@ def test_there_are_enough_words_and_frames() -> None:
     assert len(nouns) == len(set(nouns))
 
 
-@pytest.mark.parametrize("size", ["demo", "full"])
+@pytest.mark.parametrize("size", ["demo", "binding", "full"])
 def test_the_marked_opinion_decides(size: str) -> None:
     for example in load(size=size, mentions=2):
         phrases = [phrase[0].lower() + phrase[1:] for phrase in marked(example)]
@@ -159,7 +159,7 @@ def test_every_word_of_the_gold_is_a_word() -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"size": "tiny"}, "size must be one of demo, full"),
+        ({"size": "tiny"}, "size must be one of demo, binding, full"),
         ({"target": "taste"}, "unknown aspect 'taste'; known: food"),
         ({"distractors": 9}, "distractors must be 0 to 5"),
         ({"correlation": 2}, "correlation must be"),
@@ -186,7 +186,7 @@ def test_words_alone_do_not_solve_the_full_size() -> None:
     from sklearn.linear_model import LogisticRegression
 
     scores = {}
-    for size in ("full", "demo"):
+    for size in ("full", "binding", "demo"):
         data = load_dataset("planted-reviews", size=size)
         counts = CountVectorizer(token_pattern=r"[\w-]+")
         train = counts.fit_transform([e.texts[0] for e in data["train"]])
@@ -194,4 +194,5 @@ def test_words_alone_do_not_solve_the_full_size() -> None:
         test = counts.transform([e.texts[0] for e in data["test"]])
         scores[size] = model.score(test, [e.label for e in data["test"]])
     assert scores["full"] < 0.7
+    assert scores["binding"] < 0.72
     assert scores["demo"] > 0.95

@@ -16,6 +16,15 @@ __all__ = ["SIZES", "PlantedReviews"]
 
 SIZES: Mapping[str, Mapping[str, Any]] = {
     "demo": {"length": (15, 35), "distractors": 1, "negation": 0.0, "words": "own"},
+    "binding": {
+        "length": (5, 16),
+        "distractors": (0, 3),
+        "negation": 0.0,
+        "words": "shared",
+        "nouns": 1,
+        "frames": 2,
+        "n": 20000,
+    },
     "full": {"length": (60, 150), "distractors": 3, "negation": 0.2, "words": "shared"},
 }
 
@@ -39,7 +48,10 @@ class PlantedReviews(Corpus):
         name: as registered.
         seed: the same seed, the same texts; example i of a split does not depend on how many there are.
         size: ``full``: 60 to 150 words, three distractors, a fifth of the opinions negated; ``demo``: 15 to 35 words,
-            one distractor, a tenth negated, for a model that has a minute to learn. Options given go before it.
+            one distractor, no negation, and each aspect with words of its own, for a model that has a minute to learn;
+            ``binding``: shared words and three distractors (fewer in ``train``) in as few nouns and frames as it takes
+            for a small transformer to learn, in 20,000 short texts, what word counts cannot tell. Options given go
+            before it.
         target: aspect that decides.
         aspects: aspects that may occur; all of ``food service room price location drinks`` unless given.
         distractors: how many other aspects each text has an opinion on; or the fewest and the most in ``train``, where
@@ -102,8 +114,9 @@ class PlantedReviews(Corpus):
         )
         self.test_correlation = correlation if test_correlation is None else test_correlation
         self.test_shortcut = shortcut if test_shortcut is None else test_shortcut
-        self.counts = check_counts(name, n)
-        self.nouns, self.frames = nouns, frames
+        self.counts = check_counts(name, preset.get("n") if n is None else n)
+        self.nouns: int | None = preset.get("nouns") if nouns is None else nouns
+        self.frames: int | None = preset.get("frames") if frames is None else frames
         self._check()
 
     def _check(self) -> None:
