@@ -29,17 +29,16 @@ from saywhy.models import TextModel
 from saywhy.models.embedding_door import look_up, replace_embeddings
 from saywhy.models.minilm import build_minilm
 
-SENTENCE = (
-    "although the film is long and at times rather slow it tells a story of two old friends who lose each other in the "
-    "war and of the letters that they never sent and it does so with great care "
-).split()
+SENTENCE = """although the film is long and at times rather slow it tells a story of two old friends who lose each other
+in the war and of the letters that they never sent and it does so with great care"""
 
 
 def text_of(tokens: int, tokenizer: Any) -> str:
     """A text that has exactly so many pieces with the special tokens."""
     words: list[str] = []
+    source = SENTENCE.split()
     while len(tokenizer(" ".join(words))["input_ids"]) < tokens:
-        words.append(SENTENCE[len(words) % len(SENTENCE)])
+        words.append(source[len(words) % len(source)])
     return " ".join(words)
 
 
@@ -50,7 +49,8 @@ def runners(model: TextModel, text: str) -> dict[str, dict[str, Callable[[], Any
     target = int(network(**inputs).logits.argmax())
     layer = network.bert.embeddings.word_embeddings
     example = model.encode([saywhy.Example((text,))])[0]
-    rows = [np.delete(example.rows[0].ids, np.flatnonzero(example.rows[0].pieces.word == w) + 1) for w in range(len(example.words))]
+    pieces = example.rows[0].pieces
+    rows = [np.delete(example.rows[0].ids, pieces.piece[pieces.word == word]) for word in range(len(example.words))]
 
     def forward(ids: torch.Tensor) -> torch.Tensor:
         return network(input_ids=ids, attention_mask=torch.ones_like(ids)).logits
@@ -85,14 +85,14 @@ def runners(model: TextModel, text: str) -> dict[str, dict[str, Callable[[], Any
     points = ours("integrated-gradients")().cost["gradients"]
     mask = torch.full_like(ids, tokenizer.mask_token_id)
     groups = torch.zeros_like(ids)
-    for piece, word in zip(example.rows[0].pieces.piece, example.rows[0].pieces.word, strict=True):
-        groups[0, piece] = word + 1
+    groups[0, torch.from_numpy(pieces.piece)] = torch.from_numpy(pieces.word) + 1
+    plain = ca.LayerGradientXActivation(forward, layer, multiply_by_inputs=False)
     return {
         "attention": {"saywhy": ours("attention"), "floor": one_forward},
         "scaled-attention": {"saywhy": ours("scaled-attention"), "floor": one_forward},
         "gradient": {
             "saywhy": ours("gradient"),
-            "captum": lambda: ca.LayerGradientXActivation(forward, layer, multiply_by_inputs=False).attribute(ids, target=target),
+            "captum": lambda: plain.attribute(ids, target=target),
             "floor": lambda: gradients(1),
         },
         "input-x-gradient": {
@@ -143,12 +143,12 @@ def main() -> None:
     for tokens in arguments.tokens:
         for method, parts in runners(model, text_of(tokens, tokenizer)).items():
             seconds = measure(parts, arguments.rounds)
-            peer = seconds.get("captum")
-            row = {"method": method, "tokens": tokens, **seconds, "to_floor": seconds["saywhy"] / seconds["floor"]}
-            table.append(row | ({"captum_to_saywhy": peer / seconds["saywhy"]} if peer else {}))
+            ours, floor, peer = seconds["saywhy"], seconds["floor"], seconds.get("captum")
+            row = {"method": method, "tokens": tokens, **seconds, "to_floor": ours / floor}
+            table.append(row | ({"captum_to_saywhy": peer / ours} if peer else {}))
+            theirs = (f"{peer:.4f}", f"{peer / ours:.2f}") if peer else ("", "")
             print(
-                f"{method:34}{tokens:7}{seconds['saywhy']:10.4f}{f'{peer:.4f}' if peer else '':>10}"
-                f"{seconds['floor']:10.4f}{row['to_floor']:9.2f}{f'{peer / seconds["saywhy"]:.2f}' if peer else '':>10}",
+                f"{method:34}{tokens:7}{ours:10.4f}{theirs[0]:>10}{floor:10.4f}{ours / floor:9.2f}{theirs[1]:>10}",
                 flush=True,
             )
     if arguments.json:

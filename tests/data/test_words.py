@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -43,7 +45,7 @@ def test_whitespace_splitter_keeps_corpus_tokens() -> None:
 def test_words_tile_the_text(text: str) -> None:
     words = split_words(text)
     assert all(text[w.start : w.end] == w.text and w.text.strip() for w in words)
-    assert all(a.end <= b.start for a, b in zip(words, words[1:], strict=False))
+    assert all(a.end <= b.start for a, b in pairwise(words))
     # Nothing a reader can see is lost: letters, digits and punctuation all belong to a word.
     covered = {i for w in words for i in range(w.start, w.end)}
     assert all(i in covered for i, c in enumerate(text) if c.isalnum())
@@ -75,7 +77,7 @@ def test_shared_and_stray_pieces() -> None:
 def test_every_piece_is_owned_once_for_any_cut(text: str, data: st.DataObject) -> None:
     words = split_words(text)
     cuts = sorted(data.draw(st.sets(st.integers(0, len(text)), max_size=8)) | {0, len(text)})
-    offsets = list(zip(cuts, cuts[1:], strict=False))
+    offsets = list(pairwise(cuts))
     pieces = map_pieces(words, offsets, [0] * len(offsets))
     rows = np.zeros(len(offsets))
     np.add.at(rows, pieces.piece, pieces.share)
