@@ -31,7 +31,7 @@ from saywhy.types import Example
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
-FEW, MODEL = 24, {"layers": 1, "width": 32, "heads": 2}
+FEW, MODEL = 12, {"layers": 1, "width": 32, "heads": 2}
 STAND_INS = {"sst2": "planted-reviews", "minilm": "text-transformer"}
 # They install things, or take minutes; other tests and the Makefile run them.
 NOT_RUN = (("make",), ("source",), ("pip",), ("saywhy", "demo"))
