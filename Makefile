@@ -53,12 +53,13 @@ check: $(VENV)/.dev
 format: $(VENV)/.dev
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
+	$(BIN)/python scripts/tables.py
 
 bench: $(VENV)/.dev
 	$(BIN)/python benchmarks/explainers.py $(ARGS)
 
 docs: $(VENV)/.docs
-	$(BIN)/python -m mkdocs build --strict -q -d site
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict -q -d site
 	@echo "open site/index.html"
 
 clean:

@@ -6,7 +6,7 @@ Everything here is frozen, small and plain: it can be written as JSON, compared,
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields
 from typing import Any, ClassVar, NamedTuple, TypeAlias, cast
 
@@ -124,7 +124,7 @@ def as_example(given: TextInput) -> Example:
             if first in given and ("choices" in given or second in given or first == "text"):
                 texts = [given[first]] + ([given[second]] if given.get(second) is not None else [])
                 choices = given.get("choices", ())
-                if not all(isinstance(t, str) for t in (*texts, *choices)):
+                if isinstance(choices, str) or not all(isinstance(t, str) for t in (*texts, *choices)):
                     raise InputError(f"the texts of {dict(given)!r} must be strings")
                 return Example(tuple(texts), label=given.get("label"), choices=tuple(choices))
         raise InputError(
@@ -139,6 +139,8 @@ def as_example(given: TextInput) -> Example:
 def as_examples(given: TextInput | Sequence[TextInput]) -> tuple[list[Example], bool]:
     """Read one input or a list of them; the flag says whether it was a single one."""
     if isinstance(given, str | tuple | Mapping | Example):
+        return [as_example(given)], True
+    if not isinstance(given, Iterable):
         return [as_example(given)], True
     return [as_example(item) for item in given], False
 
@@ -339,7 +341,8 @@ def _plain(value: Any) -> Any:
         return {str(k): _plain(v) for k, v in value.items()}
     if isinstance(value, list | tuple):
         return [_plain(v) for v in value]
-    return value
+    # Numbers of numpy and torch, which JSON does not know.
+    return value.item() if hasattr(value, "item") else value
 
 
 def _tuples(value: Any) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 from collections.abc import Sequence
 from typing import Annotated, Any
@@ -42,16 +43,26 @@ def comma_list(text: str | None) -> list[str]:
 
 
 def parse_options(given: Sequence[str] | None) -> dict[str, Any]:
-    """``["samples=500", "erasure=pad"]`` as keyword arguments; values are read as YAML."""
+    """``["samples=500", "labels=[no, yes]"]`` as keyword arguments.
+
+    Values are read as YAML, except that of the words only true and false are truth values: no and yes are labels.
+    """
     import yaml
 
+    class Loader(yaml.SafeLoader):
+        """YAML 1.2's idea of what is a truth value."""
+
+    truth = "tag:yaml.org,2002:bool"
+    resolvers = yaml.SafeLoader.yaml_implicit_resolvers.items()
+    Loader.yaml_implicit_resolvers = {k: [r for r in known if r[0] != truth] for k, known in resolvers}
+    Loader.add_implicit_resolver(truth, re.compile("^(?:true|True|false|False)$"), list("tTfF"))
     options: dict[str, Any] = {}
     for item in given or ():
         key, equals, value = item.partition("=")
         if not equals or not key.strip():
             raise OptionError(f"cannot read the option {item!r}; write it as key=value")
         try:
-            options[key.strip().replace("-", "_")] = yaml.safe_load(value)
+            options[key.strip().replace("-", "_")] = yaml.load(value, Loader=Loader)
         except yaml.YAMLError as error:
             raise OptionError(f"cannot read the value of option {key!r}: {value!r}") from error
     return options

@@ -11,7 +11,7 @@ from functools import cached_property
 from saywhy.errors import DataError, OptionError
 from saywhy.types import Example
 
-__all__ = ["Dataset", "Splits"]
+__all__ = ["Dataset", "Splits", "take"]
 
 
 class Splits(Mapping[str, Sequence[Example]]):

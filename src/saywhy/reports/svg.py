@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from saywhy.display import safe
 from saywhy.reports.table import Row
 
-__all__ = ["curves", "dots", "series_swatch"]
+__all__ = ["bin_label", "curves", "dots", "series_swatch"]
 
 WIDTH = 400
 LABELS, VALUES = 150, 52
