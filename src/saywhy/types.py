@@ -138,9 +138,7 @@ def as_example(given: TextInput) -> Example:
 
 def as_examples(given: TextInput | Sequence[TextInput]) -> tuple[list[Example], bool]:
     """Read one input or a list of them; the flag says whether it was a single one."""
-    if isinstance(given, str | tuple | Mapping | Example):
-        return [as_example(given)], True
-    if not isinstance(given, Iterable):
+    if isinstance(given, str | tuple | Mapping | Example) or not isinstance(given, Iterable):
         return [as_example(given)], True
     return [as_example(item) for item in given], False
 

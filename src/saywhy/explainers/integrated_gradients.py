@@ -18,7 +18,8 @@ from saywhy.types import Explanation
 __all__ = ["IntegratedGradients"]
 
 RULES = {"gauss-legendre": gauss_legendre, "midpoint": midpoint}
-START = (1.0, 0.0, 0.125, 0.25, 0.5, 0.75)
+# Gradients of transformers peak in the first half of the path (seen on dev sentences): look there first.
+START = (1.0, 0.0, 0.0625, 0.125, 0.25, 0.5)
 
 
 @register
@@ -159,10 +160,11 @@ class _Path:
         slopes = np.asarray([self.slope(t) for t in nodes])
         values = np.asarray([self.points[t].value for t in nodes])
         missed = spline_weights(nodes) @ slopes - np.diff(values)
-        if room <= 0 or abs(missed.sum()) <= tolerance * abs(self.gain):
+        # What is missed here may make up for what is missed there: luck, not precision. So the parts count too.
+        if room <= 0 or np.abs(missed).sum() <= 2 * tolerance * abs(self.gain) >= 2 * abs(missed.sum()):
             return []
         # Enough intervals to account for most of what is missed, so that few rounds are needed.
         order = np.argsort(-np.abs(missed), kind="stable")
         share = np.cumsum(np.abs(missed[order])) / np.abs(missed).sum()
-        chosen = order[: min(room, int(np.searchsorted(share, 0.7)) + 1)]
+        chosen = order[: min(room, int(np.searchsorted(share, 0.8)) + 1)]
         return [float(t) for t in sorted((nodes[chosen] + nodes[chosen + 1]) / 2)]
