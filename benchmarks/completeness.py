@@ -24,7 +24,7 @@ import torch
 import saywhy
 from saywhy.models.embedding_door import look_up, replace_embeddings
 
-COUNTS = (5, 8, 10, 12, 15, 20, 25, 30, 40, 50, 75, 100)
+COUNTS = (10, 15, 20, 25, 30, 35, 40, 50)
 
 
 def main() -> None:

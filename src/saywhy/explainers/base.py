@@ -108,7 +108,14 @@ class Explainer(ABC):
         return {f.name.replace("_", "-"): getattr(self, f.name) for f in fields(self)}
 
     def header(
-        self, request: Request, number: int, encoded: Encoded, scores: np.ndarray, fingerprint: str, **facts: Any
+        self,
+        request: Request,
+        number: int,
+        encoded: Encoded,
+        scores: np.ndarray,
+        fingerprint: str,
+        notes: tuple[str, ...] = (),
+        **facts: Any,
     ) -> Header:
         """The header of the explanation of example ``number``, whose scores on the whole input are given."""
         names = request.model.task.names(encoded)
@@ -130,7 +137,7 @@ class Explainer(ABC):
             seed=request.seed,
             model=fingerprint,
             version=saywhy.__version__,
-            notes=encoded.notes,
+            notes=encoded.notes + notes,
         )
 
     def word_scores(
@@ -141,6 +148,7 @@ class Explainer(ABC):
         words: Sequence[np.ndarray],
         errors: Sequence[float | None] | None = None,
         costs: Sequence[Mapping[str, int]] | None = None,
+        notes: Sequence[tuple[str, ...]] | None = None,
         **facts: Any,
     ) -> list[Explanation]:
         """Explanations by scores on words, from the model's scores (K,) and the words' (words,) of each example."""
@@ -151,7 +159,9 @@ class Explainer(ABC):
                 raise InputError(f"{item.example.where()}: the scores are not finite; is the model trained?")
             made.append(
                 WordScores(
-                    header=self.header(request, i, item, given, fingerprint, **dict(facts)),
+                    header=self.header(
+                        request, i, item, given, fingerprint, () if notes is None else notes[i], **dict(facts)
+                    ),
                     words=item.words,
                     scores=tuple(float(v) for v in values),
                     error=None if errors is None else errors[i],

@@ -16,7 +16,7 @@ from torch import Tensor, nn
 
 from saywhy.errors import CapabilityError
 
-__all__ = ["embedding_modules", "look_up", "replace_embeddings"]
+__all__ = ["embedding_modules", "look_up", "replace_embeddings", "walk"]
 
 
 @dataclass
@@ -47,6 +47,14 @@ def _hook(module: nn.Module, args: tuple[Any, ...], kwargs: Mapping[str, Any], o
     return None
 
 
+def walk(network: nn.Module) -> Iterator[nn.Module]:
+    """All modules of a network; `nn.Module.modules` takes several times as long, which shows in short explanations."""
+    yield network
+    for module in network._modules.values():
+        if module is not None:
+            yield from walk(module)
+
+
 def embedding_modules(network: nn.Module) -> list[nn.Module]:
     """The modules that hold the input embedding matrix; several in an encoder-decoder. Empty if there is none."""
     getter = getattr(network, "get_input_embeddings", None)
@@ -58,7 +66,7 @@ def embedding_modules(network: nn.Module) -> list[nn.Module]:
         return []
     if weight is None:
         return []
-    return [m for m in network.modules() if isinstance(m, nn.Embedding) and m.weight is weight]
+    return [m for m in walk(network) if isinstance(m, nn.Embedding) and m.weight is weight]
 
 
 def look_up(network: nn.Module, ids: Tensor) -> Tensor:

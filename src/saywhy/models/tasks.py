@@ -44,6 +44,7 @@ class Task(ABC):
     auto_class: ClassVar[str]
     erases_positions: ClassVar[bool] = True
     windows: ClassVar[bool] = True
+    anchors: ClassVar[bool] = False
 
     def __init__(self, labels: Sequence[str], pad_id: int) -> None:
         self.labels = tuple(labels)
@@ -178,6 +179,7 @@ class SpanQA(Task):
     auto_class = "AutoModelForQuestionAnswering"
     erases_positions = False
     windows = False
+    anchors = True
     longest_answer: ClassVar[int] = 30
 
     def raw(self, network: nn.Module, batch: Batch) -> Tensor:  # noqa: D102

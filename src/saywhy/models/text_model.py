@@ -18,7 +18,7 @@ from torch import Tensor, nn
 from saywhy.data.words import example_words, map_pieces
 from saywhy.errors import CapabilityError, InputError, OptionError
 from saywhy.models.attention_door import open_attention_door
-from saywhy.models.embedding_door import embedding_modules
+from saywhy.models.embedding_door import embedding_modules, walk
 from saywhy.models.encoding import Encoded, Encoder, Row, collate
 from saywhy.models.tasks import Task, make_task
 from saywhy.types import Example, Prediction, TextInput, Word, as_examples
@@ -99,7 +99,7 @@ class TextModel:
         """The network in evaluation mode, for the time being."""
         network = self.module
         # Module by module: somebody may train a network with parts of it in evaluation mode.
-        training = [module for module in network.modules() if module.training]
+        training = [module for module in walk(network) if module.training]
         if training:
             network.eval()
         try:
@@ -123,6 +123,8 @@ class TextModel:
     def prepare(self, examples: Sequence[Example], truncation: str = "error", batch_size: int = 32) -> list[Encoded]:
         """Encode examples and fix what each is asked about, where that depends on the model's own answer."""
         encoded = self.encode(examples, truncation)
+        if not self.task.anchors:
+            return encoded
         with self.evaluation() as network, torch.no_grad():
             made: list[Encoded] = []
             for start in range(0, len(encoded), batch_size):
@@ -189,11 +191,14 @@ class TextModel:
         its numbers, so that it also follows training and `parameter.data` assignments. Only a write through
         `parameter.data` to a few numbers outside the sample can escape it.
         """
-        tensors = [t.detach() for t in (*self.module.parameters(), *self.module.buffers())]
-        probes = [t.reshape(-1)[:: max(1, t.numel() // 8)].double().cpu() for t in tensors]
-        # The vocabulary is long: its size stands in for it.
-        facts = f"{self._facts()} {len(self.tokenizer)}"
-        key = (facts, tuple((t.data_ptr(), t._version) for t in tensors), tuple(torch.cat(probes).tolist()))
+        tensors = [t for m in walk(self.module) for t in _tensors(m)]
+        with torch.no_grad():
+            probes = [t.reshape(-1)[:: max(1, t.numel() // 8)] for t in tensors]
+            sample = torch.cat([p if p.dtype == torch.float32 else p.double().float() for p in probes])
+        # Configuration and vocabulary are long: their raw state and size stand in for them.
+        config = getattr(self.module, "config", None)
+        facts = (repr(getattr(config, "__dict__", None)), self.labels, len(self.tokenizer))
+        key = (facts, tuple((t.data_ptr(), t._version) for t in tensors), sample.cpu().numpy().tobytes())
         if self._fingerprint is None or self._fingerprint[0] != key:
             digest = xxhash.xxh3_64()
             for name, tensor in self.module.state_dict().items():
@@ -279,6 +284,11 @@ class TextModel:
             ids[ids == end] += 1
             ids[-1] = end
         return ids % max(6, len(self.tokenizer))
+
+
+def _tensors(module: nn.Module) -> list[Tensor]:
+    """The module's own parameters and buffers."""
+    return [t for t in (*module._parameters.values(), *module._buffers.values()) if t is not None]
 
 
 def longest_input(network: nn.Module, tokenizer: Any) -> int | None:

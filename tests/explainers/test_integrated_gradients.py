@@ -1,0 +1,124 @@
+from __future__ import annotations
+
+import captum.attr as ca
+import numpy as np
+import pytest
+import torch
+
+import saywhy
+from saywhy.errors import OptionError
+from saywhy.models import TextModel
+from saywhy.models.embedding_door import look_up, replace_embeddings
+from saywhy.types import WordScores
+from tests import zoo
+
+
+def captum_scores(model: TextModel, text: str, target: int, points: int) -> np.ndarray:
+    """Captum's integrated gradients on the same path: special tokens stay, words start from zero."""
+    row = model.encode([saywhy.Example((text,))])[0].rows[0]
+    ids = torch.from_numpy(row.ids)[None]
+    embeddings = look_up(model.module, ids).detach()
+    start = embeddings * torch.from_numpy(~row.pieces.owned())[None, :, None]
+
+    def forward(values: torch.Tensor) -> torch.Tensor:
+        many = ids.expand(len(values), -1)
+        with replace_embeddings(model.module, many, values):
+            return model.module(input_ids=many, attention_mask=torch.ones_like(many)).logits
+
+    scores = ca.IntegratedGradients(forward).attribute(embeddings, start, target=target, n_steps=points)
+    return row.pieces.word_scores(scores.sum(-1)[0].detach().numpy())
+
+
+@pytest.mark.parametrize("architecture", ["bert", "roberta", "electra"])
+@pytest.mark.parametrize("points", [5, 20])
+def test_equals_captum_at_fixed_points(architecture: str, points: int) -> None:
+    model = zoo.shared(architecture)
+    for text in zoo.TEXTS:
+        why = saywhy.explain(model, text, "integrated-gradients", points=points, target=1)
+        expected = captum_scores(model, text, 1, points)
+        np.testing.assert_allclose(why.scores, expected, atol=1e-5 * max(1.0, np.abs(expected).max()))
+
+
+@pytest.mark.parametrize("architecture", [a for a in zoo.ARCHITECTURES if a != "llama"])
+def test_scores_sum_to_the_gain_within_the_tolerance(architecture: str) -> None:
+    model = zoo.shared(architecture)
+    for why in saywhy.explain(model, zoo.TEXTS, "integrated-gradients", tolerance=0.02, max_points=200):
+        assert isinstance(why, WordScores)
+        fine = saywhy.explain(model, why.header.texts[0], "integrated-gradients", points=200, target=why.target)
+        gain = sum(fine.scores)
+        assert why.error is not None
+        assert why.error <= 0.02
+        assert why.header.notes == ()
+        assert sum(why.scores) == pytest.approx(gain, rel=0.03, abs=1e-3)
+        # The parts are bounded as well as the sum: no word may be far off.
+        assert np.abs(np.subtract(why.scores, fine.scores)).sum() <= 0.15 * np.abs(fine.scores).sum()
+
+
+def test_a_tighter_tolerance_costs_more_and_errs_less() -> None:
+    model = zoo.shared("bert")
+    loose, tight = (
+        saywhy.explain(model, zoo.TEXTS[2], "integrated-gradients", tolerance=t, max_points=500) for t in (0.1, 1e-4)
+    )
+    assert tight.cost["gradients"] > loose.cost["gradients"]
+    assert tight.error <= 1e-4
+    assert saywhy.explain(model, zoo.TEXTS[2], "integrated-gradients", tolerance=1e-9, max_points=12).cost == {
+        "gradients": 12
+    }
+
+
+def test_what_is_missed_is_said() -> None:
+    # Llama normalises the bare embeddings first, so its logits jump at the zero baseline.
+    why = saywhy.explain(zoo.shared("llama"), zoo.TEXTS[0], "integrated-gradients")
+    assert why.error > 0.01
+    assert f"miss {why.error:.1%}" in why.header.notes[0]
+
+
+def test_rules_agree_where_points_are_many() -> None:
+    model = zoo.shared("bert")
+    one, two = (
+        saywhy.explain(model, "Dull film", "integrated-gradients", points=200, rule=rule)
+        for rule in ("midpoint", "gauss-legendre")
+    )
+    np.testing.assert_allclose(one.scores, two.scores, rtol=1e-3, atol=1e-4)
+
+
+@pytest.mark.parametrize("baseline", ["pad", "mask"])
+def test_other_baselines_change_the_path(baseline: str) -> None:
+    model = zoo.shared("bert")
+    zero = saywhy.explain(model, zoo.TEXTS[0], "integrated-gradients", points=20)
+    other = saywhy.explain(model, zoo.TEXTS[0], "integrated-gradients", points=20, baseline=baseline)
+    assert other.header.parameters["baseline"] == baseline
+    assert not np.allclose(zero.scores, other.scores, atol=1e-3)
+
+
+def test_aggregations_of_the_integral() -> None:
+    model = zoo.shared("bert")
+    total, norm, mean = (
+        np.asarray(saywhy.explain(model, zoo.TEXTS[0], "integrated-gradients", points=20, aggregation=a).scores)
+        for a in ("sum", "l2", "mean")
+    )
+    assert (norm >= 0).all()
+    assert (mean >= 0).all()
+    # One piece a word here, so |mean| of 32 dimensions is |sum| / 32, and a norm is at least |sum| / sqrt(32).
+    pieces = model.encode([saywhy.Example((zoo.TEXTS[0],))])[0].rows[0].pieces
+    single = np.bincount(pieces.word, minlength=pieces.words) == 1
+    np.testing.assert_allclose(mean[single], np.abs(total[single]) / 32, rtol=1e-4, atol=1e-7)
+    assert (norm[single] * np.sqrt(32) >= np.abs(total[single]) - 1e-6).all()
+
+
+def test_a_contrast_explains_the_difference() -> None:
+    model = zoo.shared("bert")
+    text = zoo.TEXTS[0]
+    one, two = (
+        np.asarray(saywhy.explain(model, text, "integrated-gradients", points=30, target=t).scores) for t in (0, 1)
+    )
+    both = saywhy.explain(model, text, "integrated-gradients", points=30, target=0, against=1)
+    np.testing.assert_allclose(both.scores, one - two, atol=1e-5)
+
+
+@pytest.mark.parametrize(
+    "options", [{"rule": "simpson"}, {"points": 0}, {"tolerance": 0.0}, {"aggregation": "max"}, {"baseline": "noise"}]
+)
+def test_bad_options(options: dict[str, object]) -> None:
+    with pytest.raises(OptionError):
+        saywhy.explain(zoo.shared("bert"), "Dull", "integrated-gradients", **options)
