@@ -11,6 +11,7 @@ from torch import Tensor
 
 import saywhy
 from saywhy.models import TextModel
+from saywhy.models.embedding_door import look_up, replace_embeddings
 from saywhy.types import Example
 from tests import zoo
 
@@ -90,6 +91,27 @@ def test_leave_one_out_equals_feature_ablation(model: TextModel) -> None:
         close(why.scores, np.asarray(expected))
 
 
+def integrated(model: TextModel, text: str, target: int, points: int) -> np.ndarray:
+    """Captum's integrated gradients on our path: special tokens stay, words start from zero."""
+    ids, mask, pieces = inputs(model, text)
+    vectors = look_up(model.module, ids).detach()
+    start = vectors * torch.from_numpy(~pieces.owned())[None, :, None]
+
+    def forward(values: Tensor) -> Tensor:
+        many = ids.expand(len(values), -1)
+        with replace_embeddings(model.module, many, values):
+            return model.module(input_ids=many, attention_mask=mask.expand(len(values), -1)).logits
+
+    own = captum.IntegratedGradients(forward).attribute(vectors, start, target=target, n_steps=points)
+    return np.asarray(pieces.word_scores(own[0].sum(-1).detach().numpy()))
+
+
+def test_integrated_gradients_equal_captums(model: TextModel) -> None:
+    made: Any = saywhy.explain(model, TEXTS, "integrated-gradients", points=20, target=1)
+    for text, why in zip(TEXTS, made, strict=True):
+        close(why.scores, integrated(model, text, 1, 20))
+
+
 class CaptumTestModel(torch.nn.Module):
     """Captum's `BasicEmbeddingModel` as a classifier with the forward signature of transformers' networks."""
 
@@ -126,3 +148,5 @@ def test_captums_own_test_model() -> None:
             lambda i: network(i, None).logits, body.embedding1, multiply_by_inputs=False
         )
         close(steep.scores, pieces.word_scores(layer.attribute(ids, target=1)[0].sum(-1).detach().numpy()))
+        path: Any = saywhy.explain(model, text, "integrated-gradients", points=30, target=0)
+        close(path.scores, integrated(model, text, 0, 30))

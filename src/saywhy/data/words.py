@@ -9,6 +9,7 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 import regex
@@ -36,6 +37,8 @@ _WHITESPACE = regex.compile(r"\S+")
 SPLITTERS = ("unicode", "whitespace")
 
 
+# An explanation asks for the words of its text several times.
+@lru_cache(maxsize=256)
 def split_words(text: str, field: int = 0, splitter: str = "unicode") -> tuple[Word, ...]:
     """Cut a text into words with character offsets.
 

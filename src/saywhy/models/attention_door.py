@@ -131,7 +131,7 @@ def tap_attention(network: nn.Module, tap: AttentionTap) -> Iterator[AttentionTa
     Raises:
         CapabilityError: the network is not behind the door, checkpoints its gradients, or no call came through.
     """
-    if getattr(network, "is_gradient_checkpointing", False) and network.training:
+    if network.training and getattr(network, "is_gradient_checkpointing", False):
         raise CapabilityError("attention cannot be tapped under gradient checkpointing; switch it off first")
     tap.kinds = attention_kinds(network)
     token = _tap.set(tap)

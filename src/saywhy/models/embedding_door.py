@@ -47,12 +47,12 @@ def _hook(module: nn.Module, args: tuple[Any, ...], kwargs: Mapping[str, Any], o
     return None
 
 
-def walk(network: nn.Module) -> Iterator[nn.Module]:
+def walk(network: nn.Module) -> list[nn.Module]:
     """All modules of a network; `nn.Module.modules` takes several times as long, which shows in short explanations."""
-    yield network
-    for module in network._modules.values():
-        if module is not None:
-            yield from walk(module)
+    found = [network]
+    for module in found:
+        found.extend(child for child in module._modules.values() if child is not None)
+    return found
 
 
 def embedding_modules(network: nn.Module) -> list[nn.Module]:
