@@ -61,11 +61,14 @@ def embedding_modules(network: nn.Module) -> list[nn.Module]:
     if getter is None:
         return []
     try:
-        weight = getattr(getter(), "weight", None)
+        table = getter()
     except NotImplementedError:
         return []
+    weight = getattr(table, "weight", None)
     if weight is None:
         return []
+    if isinstance(table, nn.Embedding) and not getattr(getattr(network, "config", None), "is_encoder_decoder", False):
+        return [table]
     return [m for m in walk(network) if isinstance(m, nn.Embedding) and m.weight is weight]
 
 
