@@ -331,7 +331,7 @@ class MetricResult:
         return {"kind": "metric", "schema": SCHEMA, **_plain(asdict(self))}
 
     def __str__(self) -> str:
-        return f"{self.name} {self.value:.3f} [{self.low:.3f}, {self.high:.3f}]"
+        return f"{self.name} {self.value:z.3f} [{self.low:z.3f}, {self.high:z.3f}]"
 
 
 def _plain(value: Any) -> Any:

@@ -82,6 +82,6 @@ def demo(
     if as_json:
         print_json({"report": str(page), "model": str(out / "model"), "accuracy": whole.value, **table.to_dict()})
         return
-    show(table, f"accuracy on {whole.n} test reviews: {whole.value:.3f} [{whole.low:.3f}, {whole.high:.3f}]")
+    show(table, f"accuracy on {whole.n} test reviews: {whole.value:z.3f} [{whole.low:z.3f}, {whole.high:z.3f}]")
     show(explanations[METHODS.index("integrated-gradients") * len(shown)])
     say(f"done; open [bold]{page}[/bold] in a browser")

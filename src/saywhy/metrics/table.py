@@ -109,8 +109,8 @@ class EvaluationTable:
                     Text("")
                     if result is None
                     else Text.assemble(
-                        (f"{result.value:.3f}", "bold" if result is _best(cell) else ""),
-                        (f" [{result.low:.3f}, {result.high:.3f}]", "dim"),
+                        (f"{result.value:z.3f}", "bold" if result is _best(cell) else ""),
+                        (f" [{result.low:z.3f}, {result.high:z.3f}]", "dim"),
                     )
                 )
             table.add_row(*cells)
@@ -133,9 +133,9 @@ class EvaluationTable:
                 if result is None:
                     cells.append("<td></td>")
                     continue
-                value = f"{result.value:.3f}"
+                value = f"{result.value:z.3f}"
                 value = f"<b>{value}</b>" if result is _best(cell) else value
-                bounds = f'<span style="opacity:.65">[{result.low:.3f}, {result.high:.3f}]</span>'
+                bounds = f'<span style="opacity:.65">[{result.low:z.3f}, {result.high:z.3f}]</span>'
                 cells.append(f"<td {cell_style}>{value} {bounds}</td>")
             rows.append(f'<tr><th style="text-align:left">{html.escape(method)}</th>{"".join(cells)}</tr>')
         body = f"<table><thead><tr><th></th>{head}</tr></thead><tbody>{''.join(rows)}</tbody></table>" if rows else ""

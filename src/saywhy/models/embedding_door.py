@@ -51,7 +51,8 @@ def walk(network: nn.Module) -> list[nn.Module]:
     """All modules of a network; `nn.Module.modules` takes several times as long, which shows in short explanations."""
     found = [network]
     for module in found:
-        found.extend(child for child in module._modules.values() if child is not None)
+        if module._modules:  # most are leaves
+            found.extend([child for child in module._modules.values() if child is not None])
     return found
 
 

@@ -191,7 +191,8 @@ class TextModel:
         its numbers, so that it also follows training and `parameter.data` assignments. Only a write through
         `parameter.data` to a few numbers outside the sample can escape it.
         """
-        tensors = [t for m in walk(self.module) for t in _tensors(m)]
+        owners = [m for m in walk(self.module) if m._parameters or m._buffers]
+        tensors = [t for m in owners for t in (*m._parameters.values(), *m._buffers.values()) if t is not None]
         with torch.no_grad():
             probes = [t.reshape(-1)[:: max(1, t.numel() // 8)] for t in tensors]
             sample = torch.cat([p if p.dtype == torch.float32 else p.double().float() for p in probes])
@@ -284,11 +285,6 @@ class TextModel:
             ids[ids == end] += 1
             ids[-1] = end
         return ids % max(6, len(self.tokenizer))
-
-
-def _tensors(module: nn.Module) -> list[Tensor]:
-    """The module's own parameters and buffers."""
-    return [t for t in (*module._parameters.values(), *module._buffers.values()) if t is not None]
 
 
 def longest_input(network: nn.Module, tokenizer: Any) -> int | None:

@@ -239,7 +239,7 @@ def _label(example: Example) -> str:
 
 def _fact(name: str, value: Any) -> str:
     if isinstance(value, MetricResult):
-        return f"{value.value:.3f} [{value.low:.3f}, {value.high:.3f}], n = {value.n}"
+        return f"{value.value:z.3f} [{value.low:z.3f}, {value.high:z.3f}], n = {value.n}"
     if isinstance(value, Mapping):
         return ", ".join(f"{k}: {_fact(str(k), v)}" for k, v in value.items())
     if isinstance(value, Sequence) and not isinstance(value, str):

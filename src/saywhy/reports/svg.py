@@ -38,9 +38,9 @@ def dots(row: Row) -> str:
         caps = "".join(f"M{x(v):.1f} {y - 4:.1f}v8" for v in (start, end) if x(end) - x(start) > 10)
         parts.append(f'<path class="bar" d="M{x(start):.1f} {y:.1f}H{x(end):.1f}{caps}"/>')
         parts.append(f'<circle class="{kind}" cx="{x(result.value):.1f}" cy="{y:.1f}" r="3.6"/>')
-        parts.append(f'<text class="num" x="{WIDTH - 2}" y="{y + 4:.1f}" text-anchor="end">{result.value:.3f}</text>')
+        parts.append(f'<text class="num" x="{WIDTH - 2}" y="{y + 4:.1f}" text-anchor="end">{result.value:z.3f}</text>')
     said = "; ".join(
-        f"{c.method} {c.result.value:.3f}, {c.result.low:.3f} to {c.result.high:.3f}" for c in shown if c.result
+        f"{c.method} {c.result.value:z.3f}, {c.result.low:z.3f} to {c.result.high:z.3f}" for c in shown if c.result
     )
     return _svg(height, f"{row.title} by method: {said}", parts)
 
@@ -73,12 +73,12 @@ def curves(row: Row, methods: Sequence[str]) -> str:
         path = " ".join(f"{x:.1f},{y:.1f}" for _, x, y in points)
         parts.append(f'<g class="s{number % SERIES}"><polyline points="{path}"/>')
         for key, x, y in points:
-            parts.append(_mark(number, x, y, f"{method}, {bin_label(key)}: {bins[key]:.3f}"))
+            parts.append(_mark(number, x, y, f"{method}, {bin_label(key)}: {bins[key]:z.3f}"))
         parts.append("</g>")
     parts.append(
         f'<text class="tick" x="{(left + right) / 2}" y="{bottom + 36}" text-anchor="middle">share of words</text>'
     )
-    said = "; ".join(f"{m} " + ", ".join(f"{bin_label(k)} {b[k]:.3f}" for k in keys if k in b) for _, m, b in shown)
+    said = "; ".join(f"{m} " + ", ".join(f"{bin_label(k)} {b[k]:z.3f}" for k in keys if k in b) for _, m, b in shown)
     return _svg(bottom + 42, f"{row.title} at each share of words: {said}", parts)
 
 

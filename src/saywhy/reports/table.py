@@ -71,10 +71,10 @@ def findings(rows: Sequence[Row]) -> list[tuple[str, str]]:
         if best is None or len(row.results()) < 2:
             continue
         near = [c.method for c in row.cells if c.close]
-        lead = f"{best.method} leads with {best.value:.3f}" + (f", close to {_names(near)}" if near else "")
+        lead = f"{best.method} leads with {best.value:z.3f}" + (f", close to {_names(near)}" if near else "")
         chance = next((r for r in row.results() if r.method == CHANCE), None)
         if chance is best:
-            out.append((row.title, f"random itself is best with {best.value:.3f}: no method beats chance."))
+            out.append((row.title, f"random itself is best with {best.value:z.3f}: no method beats chance."))
             continue
         if chance is None:
             out.append((row.title, f"{lead}."))
@@ -82,7 +82,7 @@ def findings(rows: Sequence[Row]) -> list[tuple[str, str]]:
         weak = [r.method for r in row.results() if r is not chance and not _beats(r, chance, row.higher_is_better)]
         verb = "is" if len(weak) == 1 else "are"
         tail = f" {_names(weak)} {verb} not clearly better than random." if weak else " Every method beats random."
-        out.append((row.title, f"{lead}; random gets {chance.value:.3f}.{tail}"))
+        out.append((row.title, f"{lead}; random gets {chance.value:z.3f}.{tail}"))
     return out
 
 
