@@ -57,6 +57,12 @@ format: $(VENV)/.dev
 
 bench: $(VENV)/.dev
 	$(BIN)/python benchmarks/explainers.py $(ARGS)
+ifdef SAYWHY_DATA
+	$(BIN)/saywhy train plain --data sst2 --model minilm --out runs/plain-sst2-minilm
+	$(BIN)/python benchmarks/completeness.py runs/plain-sst2-minilm
+else
+	@echo "set SAYWHY_DATA to also measure integrated gradients on sst2"
+endif
 
 docs: $(VENV)/.docs
 	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict -q -d site
