@@ -6,13 +6,15 @@ import importlib
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, fields
-from typing import Any, Generic, TypeVar
+from enum import Enum
+from typing import Any, Generic, TypeVar, get_args, get_type_hints
 
-from saywhy.errors import UnknownNameError
+from saywhy.errors import OptionError, UnknownNameError
 
-__all__ = ["Entry", "Registry"]
+__all__ = ["Entry", "Registry", "check_options"]
 
 T = TypeVar("T")
+_PLAIN = (bool, int, float, str, type(None))
 _NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 
 
@@ -35,6 +37,32 @@ class Entry(Generic[T]):
         """The facts as plain JSON types, for `saywhy list KIND --json`."""
         own = {f.name: getattr(self, f.name) for f in fields(self) if f.name not in ("value", "facts")}
         return {key: list(v) if isinstance(v, tuple) else v for key, v in {**own, **self.facts}.items()}
+
+
+def check_options(what: str, cls: type, options: Mapping[str, Any]) -> None:
+    """Raise an OptionError for options a dataclass does not have, or whose value is of the wrong type.
+
+    Args:
+        what: the name of the thing in the message, such as ``"method 'lime'"``.
+        cls: a dataclass whose fields are the options.
+        options: names (with underscores) and values.
+    """
+    known = {f.name for f in fields(cls)}
+    shown = ", ".join(sorted(name.replace("_", "-") for name in known)) or "none"
+    hints = get_type_hints(cls)
+    for name, value in options.items():
+        if name not in known:
+            raise OptionError(f"{what} has no option {name.replace('_', '-')!r}; its options: {shown}")
+        allowed = [a for a in (get_args(hints[name]) or (hints[name],)) if a in _PLAIN]
+        if not allowed or isinstance(value, Enum):
+            continue
+        number = isinstance(value, int | float) and not isinstance(value, bool)
+        fits = any(
+            (a is float and number) or (a is type(None) and value is None) or (a is type(value)) for a in allowed
+        ) or (int in allowed and hasattr(value, "__index__") and not isinstance(value, bool))
+        if not fits:
+            names = " or ".join("none" if a is type(None) else a.__name__ for a in allowed)
+            raise OptionError(f"{what}: option {name.replace('_', '-')!r} must be {names}, not {value!r}")
 
 
 class Registry(Generic[T]):

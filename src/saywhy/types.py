@@ -80,7 +80,7 @@ class Example:
     id: str = ""
     source: str = ""
     line: int | None = None
-    meta: Mapping[str, Any] = field(default_factory=dict)
+    meta: Mapping[str, Any] = field(default_factory=dict, hash=False)
 
     @property
     def fields(self) -> tuple[str, ...]:

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from saywhy.cli import main
+from saywhy.cli.shared import parse_options
 from tests import zoo
 
 
@@ -43,6 +44,13 @@ def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, 
         (["explain", "{text}", "a film", "-m", "gradient", "-O", "nothing=1"], "its options: aggregation, output"),
         (["explain", "{text}", "a film", "-m", "gradient", "-O", "nothing"], "write it as key=value"),
         (["explain", "{text}", "film " * 100], "truncation='head'"),
+        (["explain", "{text}", "a film", "-O", "seed=3"], "--seed"),
+        (["explain", "{text}", "a film", "-O", "tolerance=much"], "must be float"),
+        (
+            ["evaluate", "{text}", "--data", "planted-reviews", "--metrics", "accuracy", "--batch-size", "0"],
+            "batch_size",
+        ),
+        (["train", "plain", "--data", "planted-reviews", "-O", "out=x"], "--out"),
         (["explain", "{pair}", "one text only"], "reads a pair of texts"),
         (["explain", "{choices}", "what?"], "give at least two choices"),
         (["explain", "nofile.py:predict", "x"], "there is no file nofile.py"),
@@ -181,6 +189,12 @@ def test_dry_run_prints_an_estimate_and_writes_nothing(capsys: pytest.CaptureFix
     assert code == 0
     assert json.loads(out)["seconds"] > 0
     assert not out_folder.exists()
+
+
+def test_numbers_and_labels_in_options() -> None:
+    assert parse_options(["a=1e-3", "b=[no, yes]", "c=true", "d-e=5", "f=2.5E+2"]) == {
+        "a": 0.001, "b": ["no", "yes"], "c": True, "d_e": 5, "f": 250.0,
+    }  # fmt: skip
 
 
 def test_debug_shows_the_traceback() -> None:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from saywhy.cli.shared import Json, Seed, print_json, show
+from saywhy.errors import OptionError
 
 __all__ = ["demo"]
 
@@ -39,7 +40,6 @@ def demo(
     from saywhy.data import load_dataset
     from saywhy.explainers import explain
     from saywhy.metrics import evaluate
-    from saywhy.objectives import train
     from saywhy.reports import report
 
     start = time.monotonic()
@@ -50,7 +50,7 @@ def demo(
 
     data = load_dataset("planted-reviews", size="demo", seed=seed)
     say(f"planted reviews: {len(data['train'])} to train on, {len(data['test'])} to test on")
-    model = train("plain", data, "text-transformer", out=out / "model", seed=seed)
+    model = _train(data, out / "model", seed)
     say(f"trained a small transformer: {out / 'model'}")
     table = evaluate(model, data, METHODS, METRICS, split="test", limit=examples, seed=seed)
     whole = evaluate(model, data, (), "accuracy", split="test").results[0]
@@ -85,3 +85,16 @@ def demo(
     show(table, f"accuracy on {whole.n} test reviews: {whole.value:z.3f} [{whole.low:z.3f}, {whole.high:z.3f}]")
     show(explanations[METHODS.index("integrated-gradients") * len(shown)])
     say(f"done; open [bold]{page}[/bold] in a browser")
+
+
+def _train(data: Any, folder: Path, seed: int) -> Any:
+    from saywhy.loop import read_run
+    from saywhy.objectives import train
+
+    try:
+        return train("plain", data, "text-transformer", out=folder, seed=seed)
+    except OptionError:
+        if read_run(folder) is None:
+            raise
+        # An earlier demo with another seed or another version of the reviews: the folder is the demo's own.
+        return train("plain", data, "text-transformer", out=folder, seed=seed, resume=False)

@@ -55,7 +55,7 @@ def evaluate(
     from saywhy.models import load
 
     loaded = load(model, labels=comma_list(labels) or None, task=task)
-    dataset = load_dataset(data, seed=seed, **parse_options(data_option))
+    dataset = load_dataset(data, seed=seed, **parse_options(data_option, ("seed", "split", "limit")))
     names = comma_list(methods)
     table = run(
         loaded,
@@ -68,7 +68,7 @@ def evaluate(
         batch_size=batch_size,
         truncation=truncation,
         erasure=erasure,
-        **parse_options(option),
+        **parse_options(option, ("split", "limit", "seed", "batch_size", "truncation", "erasure")),
     )
     if html is not None:
         from saywhy.data.dataset import take

@@ -63,7 +63,7 @@ def explain(
     loaded = load(model, labels=comma_list(labels) or None, task=task or ("choices" if choice else None))
     example = Example((text,) if second is None else (text, second), choices=tuple(choice or ()))
     methods = method or ["integrated-gradients" if "embeddings" in loaded.capabilities else "leave-one-out"]
-    options = parse_options(option)
+    options = parse_options(option, ("target", "against", "seed", "batch_size", "truncation"))
     made = [
         run(
             loaded,

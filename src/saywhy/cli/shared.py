@@ -42,25 +42,29 @@ def comma_list(text: str | None) -> list[str]:
     return [part.strip() for part in (text or "").split(",") if part.strip()]
 
 
-def parse_options(given: Sequence[str] | None) -> dict[str, Any]:
+def parse_options(given: Sequence[str] | None, reserved: Sequence[str] = ()) -> dict[str, Any]:
     """``["samples=500", "labels=[no, yes]"]`` as keyword arguments.
 
-    Values are read as YAML, except that of the words only true and false are truth values: no and yes are labels.
+    Values are read as YAML 1.2 has them: 1e-3 is a number, and of the words only true and false are truth values, so
+    that no and yes can be labels. ``reserved`` names have an option of their own.
     """
     import yaml
 
     class Loader(yaml.SafeLoader):
         """YAML 1.2's idea of what is a truth value."""
 
-    truth = "tag:yaml.org,2002:bool"
+    truth, number = "tag:yaml.org,2002:bool", "tag:yaml.org,2002:float"
     resolvers = yaml.SafeLoader.yaml_implicit_resolvers.items()
     Loader.yaml_implicit_resolvers = {k: [r for r in known if r[0] != truth] for k, known in resolvers}
     Loader.add_implicit_resolver(truth, re.compile("^(?:true|True|false|False)$"), list("tTfF"))
+    Loader.add_implicit_resolver(number, re.compile(r"^[-+]?[0-9]+(?:\.[0-9]*)?[eE][-+]?[0-9]+$"), list("-+0123456789"))
     options: dict[str, Any] = {}
     for item in given or ():
         key, equals, value = item.partition("=")
         if not equals or not key.strip():
             raise OptionError(f"cannot read the option {item!r}; write it as key=value")
+        if key.strip().replace("-", "_") in reserved:
+            raise OptionError(f"{key.strip()!r} has an option of its own: --{key.strip().replace('_', '-')}")
         try:
             options[key.strip().replace("-", "_")] = yaml.load(value, Loader=Loader)
         except yaml.YAMLError as error:

@@ -49,7 +49,7 @@ def train(
     from saywhy.objectives import train as run
 
     folder = out or Path("runs") / f"{objective}-{Path(data).stem}-{Path(model).name}"
-    data_options = parse_options(data_option)
+    data_options = parse_options(data_option, ("seed", "limit"))
     options: dict[str, Any] = {
         "out": folder,
         "epochs": epochs,
@@ -62,8 +62,8 @@ def train(
         "seed": seed,
         "data_options": data_options,
         "model_options": parse_options(model_option),
-        **parse_options(option),
     }
+    options |= parse_options(option, tuple(options))
     if dry_run:
         estimate = run(objective, data, model, dry_run=True, **options)
         if as_json:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Any, ClassVar, TypeVar
 
 import numpy as np
@@ -42,6 +42,10 @@ class Request:
     seed: int = 0
     batch_size: int = 32
     truncation: str = "error"
+
+    def part(self, which: slice) -> Request:
+        """The same request for some of its examples."""
+        return replace(self, examples=self.examples[which], target=self.target[which], against=self.against[which])
 
     def prepare(self) -> list[Encoded]:
         """The examples, encoded."""

@@ -66,6 +66,11 @@ class IntegratedGradients(Explainer):
 
     def explain(self, request: Request) -> list[Explanation]:  # noqa: D102
         self._check()
+        size = request.batch_size
+        if self.aggregation != "sum" and len(request.examples) > size:
+            # Norms need every gradient of a path until it is integrated, so only a batch of paths is walked at a time.
+            parts = [request.part(slice(start, start + size)) for start in range(0, len(request.examples), size)]
+            return [why for part in parts for why in self.explain(part)]
         encoded = request.prepare()
         space = EmbeddingSpace(request.model, encoded, baseline=self.baseline, batch_size=request.batch_size)
         paths = [_Path() for _ in encoded]
@@ -128,6 +133,8 @@ class IntegratedGradients(Explainer):
             raise OptionError(f"unknown rule {self.rule!r}; use one of {', '.join(RULES)}")
         if self.points is not None and self.points < 1:
             raise OptionError(f"points must be at least 1, not {self.points}")
+        if self.max_points < len(START):
+            raise OptionError(f"max_points must be at least {len(START)}, not {self.max_points}; or give points=")
         if self.tolerance <= 0:
             raise OptionError(f"tolerance must be positive, not {self.tolerance}")
 

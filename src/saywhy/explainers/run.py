@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import fields
 from typing import Any, overload
 
 import numpy as np
@@ -12,6 +11,7 @@ from saywhy.data.words import example_words
 from saywhy.errors import CapabilityError, InputError, OptionError
 from saywhy.explainers.base import Explainer, Request, methods
 from saywhy.models import TextModel, load
+from saywhy.registry import check_options
 from saywhy.types import Example, Explanation, TextInput, as_examples
 
 __all__ = ["check_capabilities", "explain", "make_explainer"]
@@ -101,11 +101,7 @@ def make_explainer(method: str | Explainer, options: dict[str, Any] | None = Non
             raise OptionError("options go with the name of a method; this explainer already has its own")
         return method
     cls = methods[method].value
-    known = {f.name for f in fields(cls)}
-    unknown = sorted(set(options) - known)
-    if unknown:
-        names = ", ".join(sorted(name.replace("_", "-") for name in known)) or "none"
-        raise OptionError(f"method {method!r} has no option {unknown[0].replace('_', '-')!r}; its options: {names}")
+    check_options(f"method {method!r}", cls, options)
     return cls(**options)
 
 

@@ -156,9 +156,12 @@ class _Run:
         if self.out is None or self.folder is None:
             return None
         record = open_run(self.out, config, resume=resume)
-        found = self.folder.newest() if record is not None else None
-        if record is not None and found is None and "result" in record:
+        if record is not None and "result" in record:
+            # Finished. A kill during the clean-up may have left checkpoints, whole or torn.
+            if self.main:
+                self.folder.remove()
             return FitResult(**{**record["result"], "history": tuple(record["result"]["history"]), "reused": True})
+        found = self.folder.newest() if record is not None else None
         self.accelerator.wait_for_everyone()  # nobody writes before everybody has read
         if found is not None:
             name, state = found

@@ -65,7 +65,7 @@ def open_run(folder: Path, config: Mapping[str, Any], *, resume: bool) -> dict[s
     if differing:
         raise OptionError(
             f"{folder} holds a run with another configuration: {'; '.join(differing)}. "
-            "Give the same options to go on, another folder to keep both, or resume=False to start again"
+            "Give the same options to go on, another folder to keep both, or resume=False (--restart) to start again"
         )
     here, there = environment(), record.get("environment", {})
     changed = _differences(there, here)

@@ -14,7 +14,7 @@ from torch import Tensor
 
 from saywhy.data.words import example_words
 from saywhy.errors import InputError, OptionError
-from saywhy.models.encoding import Encoded
+from saywhy.models.encoding import Encoded, check_truncation
 from saywhy.models.tasks import make_task
 from saywhy.models.text_model import TextModel
 from saywhy.types import Example
@@ -67,8 +67,9 @@ class BlackBox(TextModel):
         if self.task.name == "pair":
             examples = [Example((t, probes[0])) for t in probes]
         elif self.task.name == "choices":
-            examples = [Example((t,), choices=probes[:2]) for t in probes]
-        answers = np.round(self.call(examples), 6)
+            # How many choices it takes is not known: its name must do.
+            examples = []
+        answers = np.round(self.call(examples), 6) if examples else np.zeros(0)
         facts = json.dumps([answers.tolist(), self.labels, self.task.name, self.splitter])
         return hashlib.blake2b(facts.encode(), digest_size=8).hexdigest()
 
@@ -109,12 +110,15 @@ class BlackBox(TextModel):
 
     def encode(self, examples: Sequence[Example], truncation: str = "error") -> list[Encoded]:
         """Words only: there are no pieces, and no limit of length is known."""
+        check_truncation(truncation)
         for example in examples:
             self.task.check(example)
         return [Encoded(example, example_words(example, self.splitter), ()) for example in examples]
 
     def prepare(self, examples: Sequence[Example], truncation: str = "error", batch_size: int = 32) -> list[Encoded]:
         """The same: nothing depends on the model's own answer."""
+        if batch_size < 1:
+            raise OptionError(f"batch_size must be at least 1, not {batch_size}")
         return self.encode(examples, truncation)
 
     def scores(self, encoded: Sequence[Encoded], batch_size: int = 32) -> Tensor:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Iterator, Sequence
 from typing import TypeAlias
 
@@ -40,27 +41,37 @@ def differentiate(
     """
     rows, size = len(index), len(owner)
     if rows <= batch_size:
-        raw, leaf, extra = run(slice(0, rows), True)
-        scores = task.combine(raw, index.to(raw.device), size)
-        value = loss(scores, owner)
-        (grad,) = torch.autograd.grad(value.sum(), leaf)
+        with _gradients():
+            raw, leaf, extra = run(slice(0, rows), True)
+            scores = task.combine(raw, index.to(raw.device), size)
+            value = loss(scores, owner)
+            (grad,) = torch.autograd.grad(value.sum(), leaf)
         return scores.detach(), value.detach(), iter([(slice(0, rows), grad, extra)])
     # One item with more rows than fit at once: first what the loss wants of each row, then the rows' own gradients.
     chunks = [slice(start, min(rows, start + batch_size)) for start in range(0, rows, batch_size)]
-    with torch.no_grad():
-        raw = torch.cat([run(chunk, False)[0] for chunk in chunks])
-    raw.requires_grad_()
-    scores = task.combine(raw, index.to(raw.device), size)
-    value = loss(scores, owner)
-    (wanted,) = torch.autograd.grad(value.sum(), raw)
+    with _gradients():
+        with torch.no_grad():
+            raw = torch.cat([run(chunk, False)[0] for chunk in chunks])
+        raw.requires_grad_()
+        scores = task.combine(raw, index.to(raw.device), size)
+        value = loss(scores, owner)
+        (wanted,) = torch.autograd.grad(value.sum(), raw)
 
     def gradients() -> Iterator[tuple[slice, Tensor, Tensor]]:
         for chunk in chunks:
-            part, leaf, extra = run(chunk, True)
-            (grad,) = torch.autograd.grad(part, leaf, wanted[chunk])
+            with _gradients():
+                part, leaf, extra = run(chunk, True)
+                (grad,) = torch.autograd.grad(part, leaf, wanted[chunk])
             yield chunk, grad, extra
 
     return scores.detach(), value.detach(), gradients()
+
+
+@contextlib.contextmanager
+def _gradients() -> Iterator[None]:
+    """Gradients are taken even where the caller has switched them off, as serving code does."""
+    with torch.inference_mode(False), torch.enable_grad():
+        yield
 
 
 def group_by_length(encoded: Sequence[Encoded], owner: np.ndarray, batch_size: int) -> list[np.ndarray]:

@@ -15,16 +15,23 @@ from saywhy.data.words import PieceMap, example_words, map_pieces
 from saywhy.errors import InputError, OptionError, SayWhyWarning, TooLongError
 from saywhy.types import Example, Word
 
-__all__ = ["TRUNCATIONS", "Batch", "Encoded", "Encoder", "Row", "collate"]
+__all__ = ["TRUNCATIONS", "Batch", "Encoded", "Encoder", "Row", "check_truncation", "collate"]
 
 TRUNCATIONS = ("error", "head", "window")
+
+
+def check_truncation(truncation: str) -> None:
+    """Raise an error for an unknown way to treat long texts."""
+    if truncation not in TRUNCATIONS:
+        raise OptionError(f"unknown truncation {truncation!r}; use one of {', '.join(TRUNCATIONS)}")
 
 
 @dataclass(frozen=True)
 class Row:
     """One sequence of pieces that the network reads: a text, a window of it, or a question with one choice.
 
-    ``attention`` is 1 where a piece is attended to; ``offsets`` and ``fields`` say where each piece comes from.
+    ``offsets`` and ``fields`` say where each piece comes from; ``keep`` how far each is kept, where that is a matter of
+    degree.
     ``span`` is the first and last piece of the answer a span-QA row is asked about.
     """
 
@@ -33,7 +40,6 @@ class Row:
     pieces: PieceMap
     offsets: tuple[tuple[int, int], ...]
     fields: tuple[int | None, ...]
-    attention: np.ndarray | None = None
     positions: np.ndarray | None = None
     keep: np.ndarray | None = None
     span: tuple[int, int] | None = None
@@ -83,7 +89,7 @@ def collate(rows: Sequence[Row], owner: Sequence[int] | np.ndarray, pad_id: int)
     for i, row in enumerate(rows):
         n = len(row)
         ids[i, :n] = row.ids
-        attention[i, :n] = 1 if row.attention is None else row.attention
+        attention[i, :n] = 1
         if types is not None and row.types is not None:
             types[i, :n] = row.types
         if positions is not None:
@@ -134,8 +140,6 @@ class Encoder:
 
     def encode(self, example: Example, truncation: str = "error") -> Encoded:
         """Encode one example; choices give a row each, long texts an error, a cut or windows."""
-        if truncation not in TRUNCATIONS:
-            raise OptionError(f"unknown truncation {truncation!r}; use one of {', '.join(TRUNCATIONS)}")
         if not all(isinstance(text, str) for text in example.fields):
             raise InputError(f"{example.where()}: texts must be strings")
         words = example_words(example, self.splitter)
@@ -183,7 +187,8 @@ class Encoder:
                 )
             if truncation == "head":
                 encodings = self._tokenize(texts, max_length=self.max_length, truncation=True)[:1]
-                notes.append(f"cut to the first {len(encodings[0].ids)} of {size} pieces")
+                end = "last" if getattr(self.tokenizer, "truncation_side", "right") == "left" else "first"
+                notes.append(f"cut to the {end} {len(encodings[0].ids)} of {size} pieces")
             else:
                 longer = "only_first" if len(texts) == 1 or len(texts[0]) > len(texts[1]) else "only_second"
                 encodings = self._tokenize(

@@ -127,6 +127,9 @@ def erase_text(example: Example, words: Sequence[Word], keep: np.ndarray, mask_t
             if mask_token is not None:
                 parts.append(mask_token)
             at = word.end
+            before, after = text[: word.start][-1:], text[at : at + 1]
+            if mask_token is None and not word.text.isalnum() and before.isalnum() and after.isalnum():
+                parts.append(" ")  # what a mark held apart must not become one word
             if mask_token is None and (not parts[-1] or parts[-1][-1].isspace()):
                 while at < len(text) and text[at].isspace():
                     at += 1

@@ -59,6 +59,8 @@ def load(
         >>> load(shouting, labels=["loud", "quiet"]).predict("HELLO")[0].label
         'loud'
     """
+    if labels is not None and not isinstance(labels, str):
+        labels = [str(label) for label in labels]
     if task is not None and task not in TASKS:
         raise LoadError(f"unknown task {task!r}; known: {', '.join(TASKS)}")
     if isinstance(labels, str):

@@ -285,10 +285,6 @@ def _sequence_logits(network: nn.Module, batch: Batch) -> Tensor:
         return network.score(hidden[torch.arange(len(last), device=hidden.device), last])  # type: ignore[operator]
     if getattr(config, "is_encoder_decoder", False):
         inputs["use_cache"] = False  # type: ignore[assignment]
-        mask = inputs["attention_mask"]
-        if bool((mask.sum(1) != batch.lengths.to(mask.device)).any()):
-            # The decoder reads the same text one place to the right: what is hidden from the encoder is hidden there.
-            inputs["decoder_attention_mask"] = torch.cat([torch.ones_like(mask[:, :1]), mask[:, :-1]], dim=1)
         ends = (inputs["input_ids"] == config.eos_token_id) & _real(batch)  # type: ignore[union-attr]
         if hasattr(network, "classification_head") and bool((ends.sum(1) != ends[0].sum()).any()):
             return _logits_at(network, inputs, ends)

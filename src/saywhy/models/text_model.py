@@ -16,10 +16,10 @@ import xxhash
 from torch import Tensor, nn
 
 from saywhy.data.words import example_words, map_pieces
-from saywhy.errors import CapabilityError, InputError, OptionError
+from saywhy.errors import CapabilityError, InputError, LoadError, OptionError
 from saywhy.models.attention_door import open_attention_door
 from saywhy.models.embedding_door import embedding_modules, walk
-from saywhy.models.encoding import Encoded, Encoder, Row, collate
+from saywhy.models.encoding import Encoded, Encoder, Row, check_truncation, collate
 from saywhy.models.tasks import Task, make_task
 from saywhy.types import Example, Prediction, TextInput, Word, as_examples
 
@@ -114,6 +114,7 @@ class TextModel:
 
     def encode(self, examples: Sequence[Example], truncation: str = "error") -> list[Encoded]:
         """Encode examples of this task's shape."""
+        check_truncation(truncation)
         if truncation == "window" and not self.task.windows:
             raise OptionError(f"task {self.task.name!r} cannot be read in windows; use truncation='head'")
         for example in examples:
@@ -122,6 +123,8 @@ class TextModel:
 
     def prepare(self, examples: Sequence[Example], truncation: str = "error", batch_size: int = 32) -> list[Encoded]:
         """Encode examples and fix what each is asked about, where that depends on the model's own answer."""
+        if batch_size < 1:
+            raise OptionError(f"batch_size must be at least 1, not {batch_size}")
         encoded = self.encode(examples, truncation)
         if not self.task.anchors:
             return encoded
@@ -261,21 +264,22 @@ class TextModel:
         return f"TextModel({name}, task={self.task.name!r}, labels={list(self.labels)})"
 
     def _open_door(self) -> tuple[str, ...] | str:
-        filler = self.encoder.filler
         rows = []
         for size in (3, 2):
             # Two rows of different length, so that a padding mask that went missing would show.
-            ids = np.full(size, filler) if self.network is None else self._some_ids(size)
             fields = (None,) * size if self.task.name != "span-qa" else (0, *(1,) * (size - 1))
             types = np.zeros(size, dtype=np.int64) if self.encoder.type_ids else None
-            rows.append(Row(ids, types, map_pieces((), ((0, 0),) * size, (None,) * size), ((0, 0),) * size, fields))
-        batch = collate(rows, range(2), self.task.pad_id).to(self.device)
-
-        def probe() -> Tensor:
-            return self.task.raw(self.module, batch)
-
+            pieces = map_pieces((), ((0, 0),) * size, (None,) * size)
+            rows.append(Row(self._some_ids(size), types, pieces, ((0, 0),) * size, fields))
+        both, short = (collate(some, range(len(some)), self.task.pad_id).to(self.device) for some in (rows, rows[1:]))
         with self.evaluation() as network, torch.no_grad():
-            return open_attention_door(network, probe)
+            alone, beside = self.task.raw(network, short)[0], self.task.raw(network, both)[1]
+            if not torch.allclose(alone, beside, atol=1e-2 * float(alone.abs().max().clamp_min(1.0))):
+                raise LoadError(
+                    f"{type(network).__name__} reads the padding behind a text: in a batch its scores change from "
+                    f"{alone.tolist()} to {beside.tolist()}, so they cannot be explained"
+                )
+            return open_attention_door(network, lambda: self.task.raw(network, both))
 
     def _some_ids(self, size: int) -> np.ndarray:
         # An encoder-decoder classifier wants an end token in every row.
@@ -295,7 +299,7 @@ def longest_input(network: nn.Module, tokenizer: Any) -> int | None:
         limits.append(int(declared))
     config = getattr(network, "config", None)
     positions = getattr(config, "max_position_embeddings", None) or getattr(config, "n_positions", None)
-    if positions:
+    if positions and positions > 0:
         table = next(
             (
                 m

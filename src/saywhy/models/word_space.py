@@ -7,7 +7,7 @@ answered here once, with equal masks evaluated once, shortest inputs first, and 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
@@ -177,10 +177,8 @@ class WordSpace:
             embeddings = embeddings * keep.to(embeddings.dtype).unsqueeze(-1)
             with replace_embeddings(network, batch.inputs["input_ids"], embeddings):
                 return self.model.task.raw(network, batch), keep
-        if not grad and bool(((keep == 0) | (keep == 1)).all()):
-            mask = batch.inputs["attention_mask"] * keep.long()
-            return self.model.task.raw(network, replace(batch, inputs={**batch.inputs, "attention_mask": mask})), keep
 
+        # Not through the network's own attention mask: some networks also pool or count positions by it.
         def weigh(call: AttentionCall) -> Tensor:
             weights = keep
             if call.kind == "decoder":

@@ -20,7 +20,7 @@ from saywhy.models.minilm import pretrained_with_head
 from saywhy.models.networks import networks
 from saywhy.objectives.base import Objective, objectives
 from saywhy.ops.randomness import numpy_generator
-from saywhy.types import Example
+from saywhy.types import Example, as_examples
 
 __all__ = ["train"]
 
@@ -117,9 +117,9 @@ def train(
     started = _make_model(model, given, seed, dict(model_options or {}))
     suits = started.suits
     settings = LoopSettings(
-        epochs=epochs or suits["epochs"],
+        epochs=suits["epochs"] if epochs is None else epochs,
         max_steps=max_steps,
-        batch_size=batch_size or suits["batch_size"],
+        batch_size=suits["batch_size"] if batch_size is None else batch_size,
         accumulate=accumulate,
         seed=seed,
         clip=clip,
@@ -204,13 +204,15 @@ def _read_data(data: Any, limit: int | None, seed: int, options: Mapping[str, An
     elif options:
         raise OptionError("data_options go with a dataset's name or a file, not with examples that are already read")
     elif not isinstance(data, Dataset):
-        data = Dataset.from_examples("examples", {"train": list(data)})
+        data = Dataset.from_examples("examples", {"train": as_examples(list(data))[0]})
     name, rng = data.name, numpy_generator(seed, "dev")
     train = [example for example in data["train"] if example.label is not None or example.answers]
     if limit is not None and len(train) > limit:
         train = [train[i] for i in sorted(numpy_generator(seed, "limit").permutation(len(train))[:limit])]
     if "dev" in data.splits:
-        dev = [example for example in data["dev"] if example.label is not None or example.answers][:limit]
+        dev = [example for example in data["dev"] if example.label is not None or example.answers]
+        if limit is not None and len(dev) > limit:
+            dev = [dev[i] for i in sorted(rng.permutation(len(dev))[:limit])]
     else:
         held_out = set(rng.permutation(len(train))[: max(1, len(train) // 10)].tolist())
         dev = [train[i] for i in sorted(held_out)]
@@ -243,7 +245,9 @@ def _make_model(model: Any, data: _Data, seed: int, options: dict[str, Any]) -> 
         found = copy.deepcopy(model.module) if model.network is not None else None
         if found is None:
             return _Started(model, "black box", suits)  # the objective says why not
-        return _Started(TextModel(found, model.tokenizer, data.task, data.labels), model.fingerprint, suits)
+        longest = model.encoder.max_length
+        same = TextModel(found, model.tokenizer, data.task, data.labels, splitter=model.splitter, max_length=longest)
+        return _Started(same, model.fingerprint, suits)
     name = os.fspath(model)
     try:
         loaded = load(name)
