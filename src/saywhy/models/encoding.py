@@ -140,6 +140,7 @@ class Encoder:
 
     def encode(self, example: Example, truncation: str = "error") -> Encoded:
         """Encode one example; choices give a row each, long texts an error, a cut or windows."""
+        check_truncation(truncation)
         if not all(isinstance(text, str) for text in example.fields):
             raise InputError(f"{example.where()}: texts must be strings")
         words = example_words(example, self.splitter)

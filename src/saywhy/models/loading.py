@@ -158,7 +158,7 @@ def _from_network(
         raise LoadError(f"{architecture} is a model for task {kind!r}, not {name!r}")
     if device is not None:
         network = network.to(device)
-    return TextModel(
+    model = TextModel(
         network,
         tokenizer,
         name,
@@ -166,6 +166,9 @@ def _from_network(
         splitter=splitter or settings.get("splitter", "unicode"),
         max_length=settings.get("max_length"),
     )
+    if model.reads_padding:
+        raise LoadError(f"{model.reads_padding}; such a network cannot be explained in batches")
+    return model
 
 
 def _from_folder(

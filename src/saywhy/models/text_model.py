@@ -16,10 +16,10 @@ import xxhash
 from torch import Tensor, nn
 
 from saywhy.data.words import example_words, map_pieces
-from saywhy.errors import CapabilityError, InputError, LoadError, OptionError
+from saywhy.errors import CapabilityError, InputError, OptionError
 from saywhy.models.attention_door import open_attention_door
 from saywhy.models.embedding_door import embedding_modules, walk
-from saywhy.models.encoding import Encoded, Encoder, Row, check_truncation, collate
+from saywhy.models.encoding import Encoded, Encoder, Row, collate
 from saywhy.models.tasks import Task, make_task
 from saywhy.types import Example, Prediction, TextInput, Word, as_examples
 
@@ -65,6 +65,8 @@ class TextModel:
         self.labels = self.task.labels
         self.attention_kinds: tuple[str, ...] = ()
         self.no_attention = ""
+        self.reads_padding = ""
+        """Says so where the network's scores depend on the padding of a batch; `load` refuses such networks."""
         self._fingerprint: tuple[tuple[Any, ...], str] | None = None
         door = self._open_door()
         if isinstance(door, str):
@@ -114,7 +116,6 @@ class TextModel:
 
     def encode(self, examples: Sequence[Example], truncation: str = "error") -> list[Encoded]:
         """Encode examples of this task's shape."""
-        check_truncation(truncation)
         if truncation == "window" and not self.task.windows:
             raise OptionError(f"task {self.task.name!r} cannot be read in windows; use truncation='head'")
         for example in examples:
@@ -275,9 +276,9 @@ class TextModel:
         with self.evaluation() as network, torch.no_grad():
             alone, beside = self.task.raw(network, short)[0], self.task.raw(network, both)[1]
             if not torch.allclose(alone, beside, atol=1e-2 * float(alone.abs().max().clamp_min(1.0))):
-                raise LoadError(
+                self.reads_padding = (
                     f"{type(network).__name__} reads the padding behind a text: in a batch its scores change from "
-                    f"{alone.tolist()} to {beside.tolist()}, so they cannot be explained"
+                    f"{alone.tolist()} to {beside.tolist()}"
                 )
             return open_attention_door(network, lambda: self.task.raw(network, both))
 
