@@ -47,6 +47,8 @@ def check_options(what: str, cls: type, options: Mapping[str, Any]) -> None:
         cls: a dataclass whose fields are the options.
         options: names (with underscores) and values.
     """
+    if not options:
+        return  # reading the types takes longer than a short explanation should
     known = {f.name for f in fields(cls)}
     shown = ", ".join(sorted(name.replace("_", "-") for name in known)) or "none"
     hints = get_type_hints(cls)
