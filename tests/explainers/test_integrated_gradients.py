@@ -5,6 +5,8 @@ import pytest
 
 import saywhy
 from saywhy.errors import OptionError
+from saywhy.explainers.integrated_gradients import _Path
+from saywhy.models.embedding_space import Point
 from saywhy.types import WordScores
 from tests import zoo
 
@@ -92,3 +94,15 @@ def test_a_contrast_explains_the_difference() -> None:
 def test_bad_options(options: dict[str, object]) -> None:
     with pytest.raises(OptionError):
         saywhy.explain(zoo.shared("bert"), "Dull", "integrated-gradients", **options)
+
+
+def test_errors_that_cancel_are_not_precision() -> None:
+    # A slope of 1 + 20 sin(6 pi t), known at five even points: what one half misses the other makes up for.
+    path = _Path()
+    for at in (0.0, 0.25, 0.5, 0.75, 1.0):
+        value = at + 20 * (1 - np.cos(6 * np.pi * at)) / (6 * np.pi)
+        slope = 1 + 20 * np.sin(6 * np.pi * at)
+        path.points[at] = Point(np.zeros(2), float(value), (np.array([[slope]]),))
+    assert path.error(path.weights()) < 1e-9
+    assert path.refine(tolerance=0.01, most=64)
+    assert path.refine(tolerance=0.01, most=5) == []

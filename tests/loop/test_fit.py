@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from saywhy.errors import LoadError, OptionError, SayWhyWarning
-from saywhy.loop import LoopObjective, LoopSettings, estimate, fit
+from saywhy.loop import LoopObjective, LoopSettings, close_run, estimate, fit
 from tests.loop.toys import Game, Regression, collate, points, same, weights
 
 
@@ -118,6 +118,19 @@ def test_a_finished_run_is_not_done_again(tmp_path: Path) -> None:
     result = train(second, Interrupted(points(), 0), out=tmp_path, validate=never)
     assert (result.steps, result.resumed_at) == (21, 21)
     assert same(weights(first), weights(second))
+
+
+def test_a_run_killed_while_it_cleaned_up_is_finished(tmp_path: Path) -> None:
+    result = train(Regression(), out=tmp_path, settings={"checkpoint_every": 3})
+    close_run(tmp_path, result)
+    # What a kill in the middle of the removal leaves: a record with its result, and a checkpoint without its state.
+    torn = tmp_path / "checkpoints" / "step-00000003"
+    torn.mkdir(parents=True)
+    (torn / "network.safetensors").write_bytes(b"half")
+    again = train(Regression(), out=tmp_path, settings={"checkpoint_every": 3})
+    assert again.reused
+    assert again.steps == result.steps
+    assert not torn.exists()
 
 
 def test_resume_false_starts_again(tmp_path: Path) -> None:
