@@ -4,7 +4,7 @@ import math
 import re
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from saywhy.reports import arrange, svg
@@ -55,6 +55,8 @@ def test_unequal_bins_and_names_that_are_no_numbers() -> None:
 
 
 @given(st.lists(st.floats(-1e6, 1e6), min_size=1, max_size=6))
+@example([5e-324])
+@example([-5e-324])
 def test_axes_hold_zero_and_every_value(values: list[float]) -> None:
     low, high, step = svg._axis(values)
     slack = 1e-6 * step

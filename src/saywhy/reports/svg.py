@@ -112,6 +112,8 @@ def _axis(values: Sequence[float]) -> tuple[float, float, float]:
     """Bounds with zero inside, and a round step between them."""
     numbers = [v for v in values if math.isfinite(v)]
     low, high = min([0.0, *numbers]), max([0.0, *numbers])
+    if high - low < 1e-12:
+        low = high = 0.0  # nothing to see, and too small to take a logarithm of
     span = (high - low) or 1.0
     rough = 10 ** math.floor(math.log10(span / 4))
     step = next(rough * k for k in (1, 2, 5, 10) if span / (rough * k) <= 5)
