@@ -272,7 +272,14 @@ class Alignments(Explanation):
     scores: tuple[tuple[float, ...], ...] = ()
     phrases: tuple[tuple[str, str, float], ...] = ()
     error: float | None = None
+    cost: Mapping[str, int] = field(default_factory=dict)
     kind: ClassVar[str] = "alignments"
+
+    def top(self, k: int) -> list[tuple[tuple[Word, Word], float]]:
+        """The k word pairs with the highest scores, best first; ties in the order of the texts."""
+        cells = [(i, j) for i in range(len(self.premise)) for j in range(len(self.hypothesis))]
+        cells.sort(key=lambda cell: -self.scores[cell[0]][cell[1]])
+        return [((self.premise[i], self.hypothesis[j]), self.scores[i][j]) for i, j in cells[:k]]
 
 
 @dataclass(frozen=True)

@@ -114,7 +114,7 @@ def test_a_choices_words_are_in_one_row_only() -> None:
     assert changed == [False, True, False]
     keep[1] = 1
     keep[1, 0] = 0  # a word of the question is in all rows
-    space.calls = 0
+    space.spent[:] = 0
     found = space.outputs(np.zeros(2, dtype=int), keep)
     assert space.calls == 6
     mixed = space.outputs(np.asarray([0, 1]), np.ones_like(keep))

@@ -15,7 +15,7 @@ import saywhy
 from saywhy.errors import InputError, OptionError
 from saywhy.models import Encoded, TextModel
 from saywhy.registry import Registry
-from saywhy.types import Example, Explanation, Header, WordScores
+from saywhy.types import Alignments, Example, Explanation, Header, WordScores
 
 __all__ = ["AGGREGATIONS", "OUTPUTS", "Explainer", "Request", "aggregate", "check_output", "methods", "register"]
 
@@ -155,23 +155,25 @@ class Explainer(ABC):
         notes: Sequence[tuple[str, ...]] | None = None,
         **facts: Any,
     ) -> list[Explanation]:
-        """Explanations by scores on words, from the model's scores (K,) and the words' (words,) of each example."""
+        """Explanations by scores on words, from the model's scores (K,) and the words' (words,) of each example.
+
+        In the space of alignments the scores are those of word pairs (|p| |h|,), row by row.
+        """
         fingerprint = request.model.fingerprint
         made: list[Explanation] = []
         for i, (item, given, values) in enumerate(zip(encoded, scores, words, strict=True)):
             if not np.isfinite(values).all():
                 raise InputError(f"{item.example.where()}: the scores are not finite; is the model trained?")
-            made.append(
-                WordScores(
-                    header=self.header(
-                        request, i, item, given, fingerprint, () if notes is None else notes[i], **dict(facts)
-                    ),
-                    words=item.words,
-                    scores=tuple(float(v) for v in values),
-                    error=None if errors is None else errors[i],
-                    cost={} if costs is None else costs[i],
-                )
-            )
+            header = self.header(request, i, item, given, fingerprint, () if notes is None else notes[i], **dict(facts))
+            error, cost = None if errors is None else errors[i], {} if costs is None else costs[i]
+            if header.space == "words":
+                made.append(WordScores(header, item.words, tuple(float(v) for v in values), error, cost))
+                continue
+            premise = tuple(word for word in item.words if word.field == 0)
+            hypothesis = tuple(word for word in item.words if word.field == 1)
+            table = np.asarray(values, dtype=np.float64).reshape(len(premise), len(hypothesis))
+            rows = tuple(tuple(row) for row in table.tolist())
+            made.append(Alignments(header, premise, hypothesis, rows, error=error, cost=cost))
         return made
 
 

@@ -22,6 +22,8 @@ class InputXGradient(Gradient):
         aggregation: of a piece's embedding dimensions: ``sum`` (default), ``l2`` (as in the scripts behind REGEX's
             tables) or ``mean``.
         output: ``logit`` (default) or ``probability`` of the target.
+        space: ``words`` (default) or ``alignments``.
+        erasure: as for ``gradient``. A mask's input is 1, so there it is the gradient with its sign.
     """
 
     name: ClassVar[str] = "input-x-gradient"

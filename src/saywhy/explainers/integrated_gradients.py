@@ -1,9 +1,10 @@
-"""Integrated gradients on word embeddings, with points only where the path needs them."""
+"""Integrated gradients on word embeddings or on masks, with points only where the path needs them."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 import torch
@@ -11,6 +12,9 @@ from torch import Tensor
 
 from saywhy.errors import OptionError
 from saywhy.explainers.base import AGGREGATIONS, Explainer, Request, aggregate, check_output, register
+from saywhy.explainers.inquiry import open_space
+from saywhy.models import Encoded
+from saywhy.models.differentiate import Loss
 from saywhy.models.embedding_space import EmbeddingSpace, Point
 from saywhy.ops.quadrature import gauss_legendre, midpoint, spline_weights
 from saywhy.types import Explanation
@@ -44,6 +48,10 @@ class IntegratedGradients(Explainer):
         baseline: ``zero`` embeddings (default), or those of the tokenizer's ``pad`` or ``mask`` token.
         aggregation: of a piece's embedding dimensions: ``sum`` (default), ``l2`` or ``mean``.
         output: ``logit`` (default) or ``probability`` of the target.
+        space: ``words`` (default) or ``alignments``.
+        erasure: None (default): the path of embeddings. ``attention-mask`` or ``zero-embedding``: the path on which all
+            words are kept to the same degree, from 0 to 1 (``baseline`` does not apply). Alignments always have such
+            a path (AREC, section 4.1).
 
     Departures: special tokens stay as they are on the whole path, so that all of the gain belongs to words.
 
@@ -54,6 +62,7 @@ class IntegratedGradients(Explainer):
     name: ClassVar[str] = "integrated-gradients"
     family: ClassVar[str] = "gradient"
     needs: ClassVar[tuple[str, ...]] = ("gradients", "embeddings")
+    spaces: ClassVar[tuple[str, ...]] = ("words", "alignments")
     paper: ClassVar[str] = "Sundararajan et al. 2017"
 
     tolerance: float = 0.01
@@ -63,6 +72,8 @@ class IntegratedGradients(Explainer):
     baseline: str = "zero"
     aggregation: str = "sum"
     output: str = "logit"
+    space: str = "words"
+    erasure: str | None = None
 
     def explain(self, request: Request) -> list[Explanation]:  # noqa: D102
         self._check()
@@ -71,9 +82,6 @@ class IntegratedGradients(Explainer):
             # Norms need every gradient of a path until it is integrated, so only a batch of paths is walked at a time.
             parts = [request.part(slice(start, start + size)) for start in range(0, len(request.examples), size)]
             return [why for part in parts for why in self.explain(part)]
-        encoded = request.prepare()
-        space = EmbeddingSpace(request.model, encoded, baseline=self.baseline, batch_size=request.batch_size)
-        paths = [_Path() for _ in encoded]
         targets: dict[int, int] = {}
 
         def loss(scores: Tensor, owner: np.ndarray) -> Tensor:
@@ -85,14 +93,12 @@ class IntegratedGradients(Explainer):
             held = torch.tensor([targets[int(number)] for number in owner])
             return request.value(scores, owner, self.output, held)
 
-        def reduce(grad: Tensor, difference: Tensor) -> Tensor:
-            # Summing at once saves memory; norms can be taken only of the whole integral.
-            way = grad * difference
-            return way.sum(dim=-1, keepdim=True) if self.aggregation == "sum" else way
+        ground = self._ground(request, loss)
+        encoded, paths = ground.encoded, [_Path() for _ in ground.encoded]
 
         def ask(wanted: list[tuple[int, float]]) -> None:
             owner, at = np.asarray([number for number, _ in wanted]), np.asarray([t for _, t in wanted])
-            for (number, t), point in zip(wanted, space.gradients(owner, at, loss, reduce), strict=True):
+            for (number, t), point in zip(wanted, ground.points(owner, at), strict=True):
                 paths[number].points[t] = point
 
         if self.points is not None:
@@ -109,7 +115,7 @@ class IntegratedGradients(Explainer):
         words, errors = [], []
         for i, path in enumerate(paths):
             rows = path.integral(self._rule(path))
-            words.append(space.word_scores(i, [aggregate(row, self.aggregation) for row in rows]))
+            words.append(ground.scores(i, [aggregate(row, self.aggregation) for row in rows]))
             errors.append(path.error(self._rule(path)))
         costs = [{"gradients": len(p.points) * len(item.rows)} for p, item in zip(paths, encoded, strict=True)]
         scores = [path.points[1.0].scores for path in paths]
@@ -117,7 +123,31 @@ class IntegratedGradients(Explainer):
             (f"the scores miss {error:.1%} of what the target gains on the path",) if error > self.tolerance else ()
             for error in errors
         ]
-        return self.word_scores(request, encoded, scores, words, errors, costs, notes)
+        return self.word_scores(request, encoded, scores, words, errors, costs, notes, **ground.facts)
+
+    def _ground(self, request: Request, loss: Loss) -> _Ground:
+        """Where the paths lie: among embeddings, or among masks."""
+        if self.space != "words" or self.erasure is not None:
+            masks = open_space(request, self.space, self.erasure)
+            widest = max(len(features) for features in masks.features)
+
+            def on_masks(owner: np.ndarray, at: np.ndarray) -> list[Point]:
+                keep = np.repeat(at[:, None], widest, axis=1)
+                scores, values, grads = masks.value_and_grad(owner, keep, loss)
+                return [
+                    Point(scores[i].numpy(), float(values[i]), (grads[i, : len(masks.features[n]), None],))
+                    for i, n in enumerate(owner)
+                ]
+
+            return _Ground(masks.encoded, on_masks, lambda _, rows: rows[0], {"erasure": masks.erasure})
+        space = EmbeddingSpace(request.model, request.prepare(), baseline=self.baseline, batch_size=request.batch_size)
+
+        def reduce(grad: Tensor, difference: Tensor) -> Tensor:
+            # Summing at once saves memory; norms can be taken only of the whole integral.
+            way = grad * difference
+            return way.sum(dim=-1, keepdim=True) if self.aggregation == "sum" else way
+
+        return _Ground(space.encoded, lambda owner, at: space.gradients(owner, at, loss, reduce), space.word_scores, {})
 
     def _rule(self, path: _Path) -> dict[float, float]:
         if self.points is None:
@@ -137,6 +167,16 @@ class IntegratedGradients(Explainer):
             raise OptionError(f"max_points must be at least {len(START)}, not {self.max_points}; or give points=")
         if self.tolerance <= 0:
             raise OptionError(f"tolerance must be positive, not {self.tolerance}")
+
+
+@dataclass(frozen=True)
+class _Ground:
+    """Where paths lie: gives points on them, and makes scores of features from what was integrated."""
+
+    encoded: list[Encoded]
+    points: Callable[[np.ndarray, np.ndarray], list[Point]]
+    scores: Callable[[int, list[np.ndarray]], np.ndarray]
+    facts: dict[str, Any]
 
 
 @dataclass

@@ -10,7 +10,9 @@ import numpy as np
 from saywhy.data.words import example_words
 from saywhy.errors import CapabilityError, InputError, OptionError
 from saywhy.explainers.base import Explainer, Request, methods
+from saywhy.explainers.inquiry import SPACES
 from saywhy.models import TextModel, load
+from saywhy.models.alignment_space import check_alignments
 from saywhy.registry import check_options
 from saywhy.types import Example, Explanation, TextInput, as_examples
 
@@ -119,6 +121,11 @@ def check_capabilities(model: TextModel, explainer: Explainer) -> None:
         if "attention" in missing and model.no_attention:
             reason += f" ({model.no_attention})"
         raise CapabilityError(f"method {entry.name!r} {reason}; these would do: {', '.join(able)}")
+    space = getattr(explainer, "space", "words")
+    if space not in SPACES:
+        raise OptionError(f"unknown space {space!r}; use one of {', '.join(SPACES)}")
+    if space == "alignments":
+        check_alignments(model, getattr(explainer, "erasure", None))
 
 
 def _per_example(label: Any, examples: list[Example], name: str) -> list[str | int | None]:
