@@ -68,8 +68,10 @@ def test_mistakes_are_found_before_any_work(monkeypatch: pytest.MonkeyPatch) -> 
 def test_unknown_methods_and_options() -> None:
     with pytest.raises(UnknownNameError, match="unknown method 'gradiant'; did you mean 'gradient'"):
         saywhy.explain(zoo.shared(), "film", "gradiant")
-    with pytest.raises(OptionError, match="'gradient' has no option 'erasure'; its options: aggregation, output"):
-        saywhy.explain(zoo.shared(), "film", "gradient", erasure="delete")
+    with pytest.raises(OptionError, match="'gradient' has no option 'layers'; its options: aggregation, erasure, out"):
+        saywhy.explain(zoo.shared(), "film", "gradient", layers="last")
+    with pytest.raises(OptionError, match="unknown space 'phrases'; use one of words, alignments"):
+        saywhy.explain(zoo.shared(), "film", "gradient", space="phrases")
     with pytest.raises(OptionError, match="'random' has no option 'x-y'; its options: none"):
         saywhy.explain(zoo.shared(), "film", "random", x_y=1)
     with pytest.raises(OptionError, match="unknown truncation 'tail'"):
