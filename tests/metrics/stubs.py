@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 
 from saywhy.data.words import example_words
 from saywhy.metrics import Workbench
-from saywhy.types import Example, Explanation, Header, Prediction, Rationale, Span, Word, WordScores
+from saywhy.types import Alignments, Example, Explanation, Header, Prediction, Rationale, Span, Word, WordScores
 
 LABELS = ("negative", "positive")
 
@@ -19,6 +20,7 @@ def sigmoid(x):
 
 class StubModel:
     fingerprint = "stub"
+    splitter = "whitespace"
     labels = LABELS
 
     def __init__(self, weights: Mapping[str, float], bias: float = 0.0) -> None:
@@ -92,6 +94,35 @@ def select_words(example: Example, selected: Sequence[int], scores: Sequence[flo
     return Rationale(header(example), words=words, selected=chosen, scores=tuple(scores))
 
 
+def align(example: Example, scores: Sequence[Sequence[float]], method: str = "hand") -> Alignments:
+    first, second = (tuple(w for w in example_words(example, "whitespace") if w.field == field) for field in (0, 1))
+    return Alignments(
+        replace(header(example, method=method), space="alignments"), first, second, tuple(map(tuple, scores))
+    )
+
+
+class StubAlignments:
+    """Pairs of words vote: equal words for the positive class, "not" with anything against it."""
+
+    def __init__(self, bench: Workbench) -> None:
+        self.features = []
+        for example in bench.examples:
+            words = bench.model.words(example)
+            self.features.append([(p, h) for p in words if p.field == 0 for h in words if h.field == 1])
+
+    def probabilities(self, owner, keep):
+        p = []
+        for o, row in zip(owner, keep, strict=True):
+            kept = [pair for pair, k in zip(self.features[o], row, strict=False) if k]
+            p.append(sigmoid(sum(2.0 * (a.text == b.text) - 3.0 * (a.text == "not") for a, b in kept)))
+        return np.stack([1 - np.asarray(p), np.asarray(p)], axis=1)
+
+
+def pair_bench(pairs: Sequence[tuple[str, str] | Example], **options) -> Workbench:
+    examples = [p if isinstance(p, Example) else Example(p) for p in pairs]
+    return make_bench(examples, space="alignments", make_space=StubAlignments, erasure="co-attention", **options)
+
+
 def contributions(bench: Workbench) -> list[Explanation]:
     """The explanations that are right: each word's weight, with the sign of the prediction."""
     found = []
@@ -100,6 +131,24 @@ def contributions(bench: Workbench) -> list[Explanation]:
         scores = [sign * bench.model.weights.get(w.text, 0.0) for w in bench.model.words(example)]
         found.append(score_words(example, scores, bench.model))
     return found
+
+
+def explain_again(bench: Workbench):
+    """What `Trial.explain` is for the stub: the weights, with the sign of the class asked about."""
+
+    def explain(examples, targets):
+        return [
+            score_words(e, [(1 if t else -1) * bench.model.weights.get(w.text, 0.0) for w in bench.model.words(e)])
+            for e, t in zip(examples, targets, strict=True)
+        ]
+
+    return explain
+
+
+def whole_trial(bench: Workbench, explanations: Sequence[Explanation], method: str = "hand"):
+    """A trial with all that a metric may ask for: another method, and a way to explain again."""
+    rivals = {"rival": contributions(bench)}
+    return bench.trial(method, explanations, rivals=rivals, explain=explain_again(bench))
 
 
 def marked(text: str, *annotators: Sequence[tuple[int, int]], **facts) -> Example:

@@ -10,7 +10,7 @@ import pytest
 from saywhy.errors import OptionError, UnknownNameError
 from saywhy.metrics import Metric, TokenF1, expand_metrics, metrics
 
-from .stubs import contributions, make_bench, marked
+from .stubs import contributions, make_bench, marked, whole_trial
 
 ENTRIES = list(metrics)
 
@@ -23,7 +23,8 @@ def bench():
 
 def test_names():
     expected = (
-        "accuracy auprc auroc comprehensiveness iou-f1 macro-f1 sufficiency token-f1 token-precision token-recall truth"
+        "accuracy aorc auprc auroc compactness comprehensiveness contiguity fidelity flip-rate iou-f1 log-odds "
+        "loo-correlation macro-f1 method-jaccard sensitivity sufficiency token-f1 token-precision token-recall truth"
     )
     assert [e.name for e in ENTRIES] == expected.split()
 
@@ -38,7 +39,8 @@ def test_every_metric_keeps_the_contract(entry, bench):
     assert set(metric.options) == set(entry.value.option_names())
     assert type(metric)(**metric.options) == metric
     metric.check(bench)
-    trial = bench.trial("hand", contributions(bench))
+    assert entry.spaces == metric.spaces
+    trial = whole_trial(bench, contributions(bench))
     metric.prepare(trial)
     result = metric.score(trial)
     assert result == metric.score(trial)

@@ -7,13 +7,24 @@ each model call once. `metrics` is the registry of names.
 from __future__ import annotations
 
 from saywhy.metrics.accuracy import Accuracy
+from saywhy.metrics.aorc import Aorc
 from saywhy.metrics.auprc import Auprc
 from saywhy.metrics.auroc import Auroc
 from saywhy.metrics.base import Metric, metrics
+from saywhy.metrics.compactness import Compactness
+from saywhy.metrics.comparison import Comparison
 from saywhy.metrics.comprehensiveness import Comprehensiveness
+from saywhy.metrics.contiguity import Contiguity
 from saywhy.metrics.evaluation import evaluate, expand_metrics
+from saywhy.metrics.fidelity import Fidelity
+from saywhy.metrics.flip_rate import FlipRate
 from saywhy.metrics.iou_f1 import IouF1
+from saywhy.metrics.log_odds import LogOdds
+from saywhy.metrics.loo_correlation import LooCorrelation
 from saywhy.metrics.macro_f1 import MacroF1
+from saywhy.metrics.method_jaccard import MethodJaccard
+from saywhy.metrics.parts import Contributions, Origin, Parts
+from saywhy.metrics.sensitivity import Sensitivity
 from saywhy.metrics.sufficiency import Sufficiency
 from saywhy.metrics.table import EvaluationTable
 from saywhy.metrics.token_overlap import TokenF1, TokenPrecision, TokenRecall
@@ -22,13 +33,26 @@ from saywhy.metrics.truth import Truth
 
 __all__ = [
     "Accuracy",
+    "Aorc",
     "Auprc",
     "Auroc",
+    "Compactness",
+    "Comparison",
     "Comprehensiveness",
+    "Contiguity",
+    "Contributions",
     "EvaluationTable",
+    "Fidelity",
+    "FlipRate",
     "IouF1",
+    "LogOdds",
+    "LooCorrelation",
     "MacroF1",
+    "MethodJaccard",
     "Metric",
+    "Origin",
+    "Parts",
+    "Sensitivity",
     "Sufficiency",
     "TokenF1",
     "TokenPrecision",

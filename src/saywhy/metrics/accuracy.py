@@ -5,10 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
+import numpy as np
+
 from saywhy.errors import DataError
 from saywhy.metrics.base import Metric, register
-from saywhy.metrics.trial import Trial, Workbench
-from saywhy.types import MetricResult
+from saywhy.metrics.parts import Contributions, Parts
+from saywhy.metrics.trial import Trial
+from saywhy.types import Example
 
 __all__ = ["Accuracy", "Performance"]
 
@@ -20,14 +23,24 @@ class Performance(Metric):
     family: ClassVar[str] = "performance"
     of: ClassVar[str] = "model"
 
-    def check(self, bench: Workbench) -> None:
-        """Raise an error if no example has a label, or one the model does not know."""
-        if all(label is None for label in bench.gold):
-            raise DataError(f"{self.name} needs labelled examples, and none of the {len(bench.examples)} has a label")
+    def usable(self, example: Example, space: str = "words") -> bool:
+        """Whether it has a label."""
+        return example.label is not None
 
-    def _notes(self, trial: Trial, n: int) -> list[str]:
-        total = len(trial.bench.examples)
-        return [f"{total - n} of {total} examples have no label and are left out"] * (n < total)
+    def unusable(self, n: int) -> DataError:
+        """The error for data without labels."""
+        return DataError(f"{self.name} needs labelled examples, and none of the {n} has a label")
+
+    def measure(self, trial: Trial) -> Parts:
+        """Labels and predictions, as class indices."""
+        self.check(trial.bench)
+        gold, predicted = trial.bench.gold_and_predicted()
+        index = np.flatnonzero([label is not None for label in trial.bench.gold])
+        return Parts(index, {"gold": gold, "predicted": predicted}, len(trial.bench.examples))
+
+    def _notes(self, parts: Parts) -> tuple[str, ...]:
+        missing = parts.seen - len(parts)
+        return (f"{missing} of {parts.seen} examples have no label and are left out",) * (missing > 0)
 
 
 @register
@@ -42,10 +55,6 @@ class Accuracy(Performance):
 
     name: ClassVar[str] = "accuracy"
 
-    def score(self, trial: Trial) -> MetricResult:
+    def contributions(self, parts: Parts) -> Contributions:
         """Compare predictions with labels."""
-        self.check(trial.bench)
-        gold, predicted = trial.bench.gold_and_predicted()
-        notes = self._notes(trial, len(gold))
-        right = (gold == predicted).astype(float)
-        return self._result(trial, right, values=right.tolist(), notes=notes)
+        return Contributions.mean(parts.columns["gold"] == parts.columns["predicted"], notes=self._notes(parts))

@@ -5,13 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
+import numpy as np
+from numpy.typing import NDArray
+
 from saywhy.metrics.base import check_option, register
 from saywhy.metrics.gold import Gold
 from saywhy.metrics.plausibility import RankingAgreement
-from saywhy.metrics.selection import scores_of
-from saywhy.metrics.trial import Trial
 from saywhy.ops.ranking import auprc, average_precision
-from saywhy.types import Example, MetricResult
+from saywhy.types import Example
 
 __all__ = ["VARIANTS", "Auprc"]
 
@@ -46,14 +47,9 @@ class Auprc(RankingAgreement):
         super().__post_init__()
         check_option(self.name, "variant", self.variant, VARIANTS)
 
-    def score(self, trial: Trial) -> MetricResult:
-        """Compare the ranking of the words with the gold ones."""
-        values = self._values(trial)
-        return self._result(trial, values, values=values, notes=self._left_out(trial, len(values)))
-
     def _counts(self, example: Example, gold: Gold) -> bool:
-        return self.variant == "eraser" or not gold.mask.all()
+        return self.variant == "eraser" or not gold.whole
 
-    def _agreement(self, trial: Trial, i: int, gold: Gold) -> float:
+    def _agreement(self, gold: NDArray[np.bool_], scores: NDArray[np.float64]) -> float:
         area = auprc if self.variant == "eraser" else average_precision
-        return area(gold.mask, scores_of(trial, i))
+        return area(gold, scores)

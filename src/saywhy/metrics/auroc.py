@@ -5,13 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
+import numpy as np
+from numpy.typing import NDArray
+
 from saywhy.metrics.base import register
 from saywhy.metrics.gold import Gold
 from saywhy.metrics.plausibility import RankingAgreement
-from saywhy.metrics.selection import scores_of
-from saywhy.metrics.trial import Trial
 from saywhy.ops.ranking import auroc
-from saywhy.types import Example, MetricResult
+from saywhy.types import Example
 
 __all__ = ["Auroc"]
 
@@ -32,13 +33,8 @@ class Auroc(RankingAgreement):
 
     name: ClassVar[str] = "auroc"
 
-    def score(self, trial: Trial) -> MetricResult:
-        """Compare the ranking of the words with the gold ones."""
-        values = self._values(trial)
-        return self._result(trial, values, values=values, notes=self._left_out(trial, len(values)))
-
     def _counts(self, example: Example, gold: Gold) -> bool:
-        return not gold.mask.all()
+        return not gold.whole
 
-    def _agreement(self, trial: Trial, i: int, gold: Gold) -> float:
-        return auroc(gold.mask, scores_of(trial, i))
+    def _agreement(self, gold: NDArray[np.bool_], scores: NDArray[np.float64]) -> float:
+        return auroc(gold, scores)

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import inspect
+import math
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from typing import Any, ClassVar, TypeVar
 
-from numpy.typing import ArrayLike
-
 from saywhy import __version__
-from saywhy.errors import OptionError
+from saywhy.errors import DataError, OptionError, SayWhyError
+from saywhy.metrics.parts import Contributions, Origin, Parts
 from saywhy.metrics.trial import Trial, Workbench
-from saywhy.ops.bootstrap import Statistic, bootstrap_interval, first_column
+from saywhy.ops.bootstrap import bootstrap_interval
 from saywhy.registry import Registry
-from saywhy.types import MetricResult
+from saywhy.types import Example, MetricResult
 
 __all__ = ["Metric", "check_option", "metrics", "register"]
 
@@ -32,9 +32,12 @@ def check_option(metric: str, option: str, value: object, allowed: Sequence[str]
 class Metric(ABC):
     """One way to measure explanations, or a model; its fields are its options.
 
-    Subclasses declare ``name``, ``family`` and what they are ``of`` (``"method"`` or ``"model"``), and, where the
-    variant decides it, override ``higher_is_better`` and ``range``. Nothing is kept between calls and nothing that is
-    given is changed.
+    Measuring has two steps, so that a corpus need not be in memory: `measure` turns a block of examples into a few
+    numbers each, `summarise` turns the joined numbers into a result. `score` does both.
+
+    Subclasses declare ``name``, ``family``, what they are ``of`` (``"method"`` or ``"model"``) and the ``spaces`` whose
+    explanations they read, and, where the variant decides it, override ``higher_is_better``, ``range`` and ``erases``.
+    Nothing is kept between calls and nothing that is given is changed.
 
     Attributes:
         samples: bootstrap resamples behind the interval.
@@ -47,6 +50,7 @@ class Metric(ABC):
     name: ClassVar[str]
     family: ClassVar[str]
     of: ClassVar[str] = "method"
+    spaces: ClassVar[tuple[str, ...]] = ("words",)
     paper: ClassVar[str] = ""
 
     def __post_init__(self) -> None:
@@ -62,8 +66,13 @@ class Metric(ABC):
 
     @property
     def range(self) -> tuple[float, float]:
-        """Lowest and highest value this variant can take."""
+        """Lowest and highest value this variant can take; infinite where there is no bound."""
         return (0.0, 1.0)
+
+    @property
+    def erases(self) -> bool:
+        """Whether this variant asks the model about partly erased inputs."""
+        return False
 
     @property
     def options(self) -> dict[str, Any]:
@@ -75,51 +84,75 @@ class Metric(ABC):
         """Names of the options, as its constructor, `evaluate` and the command line take them."""
         return tuple(inspect.signature(cls).parameters)
 
-    def check(self, bench: Workbench) -> None:  # noqa: B027 - most metrics take any examples
-        """Raise an error, before anything is explained, if these examples have nothing the metric could use."""
+    def usable(self, example: Example, space: str = "words") -> bool:
+        """Whether an example has what the metric compares with."""
+        return True
+
+    def unusable(self, n: int) -> SayWhyError:
+        """The error for data of which none of the n examples can be used."""
+        return DataError(f"{self.name} can use none of the {n} examples")
+
+    def check_model(self, bench: Workbench) -> None:
+        """Raise an error if this model cannot be measured in this space and in this way."""
+        if self.of == "method" and bench.space not in self.spaces:
+            able = [e.name for e in metrics if bench.space in e.spaces]
+            raise OptionError(
+                f"{self.name} measures explanations over {' or '.join(self.spaces)}, not {bench.space}; "
+                f"these metrics do: {', '.join(able)}"
+            )
+
+    def check(self, bench: Workbench) -> None:
+        """Raise an error, before anything is explained, if the model or all examples are of no use to the metric."""
+        self.check_model(bench)
+        if not any(self.usable(example, bench.space) for example in bench.examples):
+            raise self.unusable(len(bench.examples))
 
     def prepare(self, trial: Trial) -> None:  # noqa: B027 - most metrics need no model calls
-        """Announce the model calls `score` will need, so that several metrics' calls are made together."""
+        """Announce the model calls `measure` will need, so that several metrics' calls are made together."""
 
     @abstractmethod
-    def score(self, trial: Trial) -> MetricResult:
-        """Measure one method's explanations (or, for a metric of the model, its predictions)."""
+    def measure(self, trial: Trial) -> Parts:
+        """A few numbers for each example of one method's explanations (or of the model's predictions)."""
 
-    def _result(
-        self,
-        trial: Trial,
-        contributions: ArrayLike,
-        statistic: Statistic = first_column,
-        *,
-        values: Sequence[float] = (),
-        bins: Mapping[str, float] | None = None,
-        erasure: str | None = None,
-        bounds: tuple[float, float] | None = None,
-        notes: Sequence[str] = (),
-    ) -> MetricResult:
-        """The value and its interval from the examples' contributions, N or N x D, with where it comes from."""
+    @abstractmethod
+    def contributions(self, parts: Parts) -> Contributions:
+        """What the value is made of, from the numbers of all examples, of which there is at least one."""
+
+    def summarise(self, parts: Parts, origin: Origin) -> MetricResult:
+        """The value with its interval, from the numbers of all examples.
+
+        Raises:
+            SayWhyError: no example counts.
+        """
+        if not len(parts):
+            raise self.unusable(parts.seen)
+        made = self.contributions(parts)
         interval = bootstrap_interval(
-            contributions, statistic, samples=self.samples, level=self.level, seed=trial.bench.seed
+            made.rows, made.statistic, samples=self.samples, level=self.level, seed=origin.seed
         )
         return MetricResult(
             name=self.name,
             value=interval.value,
             low=interval.low,
             high=interval.high,
-            n=len(contributions),  # type: ignore[arg-type]
-            values=tuple(float(v) for v in values),
-            bins=dict(bins or {}),
-            method=trial.method if self.of == "method" else "",
+            n=len(parts),
+            values=made.values,
+            bins=dict(made.bins),
+            method=origin.method if self.of == "method" else "",
             family=self.family,
             variant=self.options,
             higher_is_better=self.higher_is_better,
-            range=bounds or self.range,
-            erasure=erasure,
-            seed=trial.bench.seed,
-            model=trial.bench.fingerprint,
+            range=made.bounds or self.range,
+            erasure=origin.erasure if self.erases else None,
+            seed=origin.seed,
+            model=origin.model,
             version=__version__,
-            notes=tuple(notes),
+            notes=made.notes,
         )
+
+    def score(self, trial: Trial) -> MetricResult:
+        """Measure one method's explanations (or, for a metric of the model, its predictions)."""
+        return self.summarise(self.measure(trial), trial.origin)
 
 
 M = TypeVar("M", bound=type[Metric])
@@ -131,11 +164,12 @@ def register(cls: M) -> M:
     metrics.register(
         cls.name,
         family=cls.family,
+        spaces=cls.spaces,
         paper=cls.paper,
         facts={
             "of": cls.of,
             "higher_is_better": default.higher_is_better,
-            "range": list(default.range),
+            "range": [None if math.isinf(bound) else bound for bound in default.range],
             "options": {k: list(v) if isinstance(v, tuple) else v for k, v in default.options.items()},
         },
     )(cls)

@@ -1,25 +1,30 @@
-"""What a model says when words are gone: every mask asked for by any metric of any method, evaluated once."""
+"""What a model says when words or alignments are gone: every mask asked for by any metric, evaluated once."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import Protocol
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from saywhy.types import Word
+__all__ = ["Answer", "Erasures", "Space"]
 
-__all__ = ["Erasures", "Space"]
+_CELLS = 5_000_000  # entries of one keep matrix; more rows than that go in several calls
+_SMALLEST = 1e-12
 
-_CELLS = 20_000_000  # entries of one keep matrix; more rows than that go in several calls
+Key = tuple[int, bytes]
 
 
 class Space(Protocol):
-    """The part of a mask space that metrics use."""
+    """The part of a mask space that metrics use.
+
+    A space that also has ``outputs``, N x K scores before the softmax, is asked for these; for others the logarithms of
+    the probabilities stand in where scores are compared.
+    """
 
     @property
-    def features(self) -> Sequence[Sequence[Word]]:
+    def features(self) -> Sequence[Sequence[Any]]:
         """Per example, what may be erased."""
         ...
 
@@ -28,83 +33,138 @@ class Space(Protocol):
         ...
 
 
-class Erasures:
-    """Probabilities of the class predicted on the full input, for partly erased inputs.
+class Answer(NamedTuple):
+    """What the model says about a partly erased input, compared with the full one.
 
-    `request` collects masks and the first `probability` that is not known evaluates all of them in one call of the
-    space (several where the keep matrix would be large), together with the full inputs where the prediction is not
-    known yet. Equal masks of an example are evaluated once, whoever asked.
+    ``probability`` is that of the class predicted on the full input, ``same`` says whether it is still the predicted
+    one, ``distance`` is the Euclidean distance between the scores of both inputs.
+    """
+
+    probability: float
+    same: bool
+    distance: float
+
+
+class Erasures:
+    """Answers about partly erased inputs.
+
+    `request` collects masks and the first `answer` that is not known evaluates all of them in one call of the space
+    (several where the keep matrix would be large), together with the full inputs where the prediction is not known yet.
+    Equal masks of an example are evaluated once, whoever asked. Words of fixed fields are kept whatever a mask says.
 
     Args:
         space: examples with features that may be erased.
         target: the class to follow, where it is not the most probable one.
+        to_probabilities: from scores, as the space's ``outputs`` gives them, to probabilities.
+        fixed: per example, the fields whose words are never erased.
     """
 
-    def __init__(self, space: Space, target: int | None = None) -> None:
+    def __init__(
+        self,
+        space: Space,
+        target: int | None = None,
+        to_probabilities: Callable[[Any], Any] | None = None,
+        fixed: Sequence[Sequence[int]] = (),
+    ) -> None:
         self.space = space
         self._target = target
+        self._to_probabilities = to_probabilities
         self._sizes = [len(features) for features in space.features]
-        self._pending: dict[tuple[int, bytes], NDArray[np.bool_]] = {}
-        self._known: dict[tuple[int, bytes], float] = {}
+        self._fixed = {
+            owner: np.asarray([word.field in fields for word in space.features[owner]], dtype=bool)
+            for owner, fields in enumerate(fixed)
+            if fields
+        }
+        self._pending: dict[Key, None] = {}
+        self._known: dict[Key, Answer] = {}
         self._classes: dict[int, int] = {}
+        self._scores: dict[int, NDArray[np.float64]] = {}
 
     def full(self, owner: int) -> NDArray[np.bool_]:
-        """The mask that keeps all words of an example."""
+        """The mask that keeps everything of an example."""
         return np.ones(self._sizes[owner], dtype=bool)
 
     def empty(self, owner: int) -> NDArray[np.bool_]:
-        """The mask that keeps none."""
+        """The mask that keeps nothing."""
         return np.zeros(self._sizes[owner], dtype=bool)
 
     def request(self, owner: int, keep: NDArray[np.bool_]) -> None:
         """Ask for one mask to be evaluated with the next call."""
         key = self._key(owner, keep)
         if owner not in self._classes:
-            everything = self.full(owner)
-            self._pending.setdefault(self._key(owner, everything), everything)
+            self._pending.setdefault(self._key(owner, self.full(owner)))
         if key not in self._known:
-            self._pending.setdefault(key, np.array(keep, dtype=bool))
+            self._pending.setdefault(key)
 
-    def probability(self, owner: int, keep: NDArray[np.bool_]) -> float:
-        """Probability of the predicted class when only the words of the mask are kept."""
+    def answer(self, owner: int, keep: NDArray[np.bool_]) -> Answer:
+        """What the model says when only the features of the mask are kept."""
         key = self._key(owner, keep)
         if key not in self._known:
             self.request(owner, keep)
             self._evaluate()
         return self._known[key]
 
+    def probability(self, owner: int, keep: NDArray[np.bool_]) -> float:
+        """Probability of the predicted class when only the features of the mask are kept."""
+        return self.answer(owner, keep).probability
+
     def predicted(self, owner: int) -> int:
         """Index of the class that is followed: the one predicted on the full input."""
         if owner not in self._classes:
-            self.probability(owner, self.full(owner))
+            self.answer(owner, self.full(owner))
         return self._classes[owner]
 
-    def _key(self, owner: int, keep: NDArray[np.bool_]) -> tuple[int, bytes]:
+    def _key(self, owner: int, keep: NDArray[np.bool_]) -> Key:
         mask = np.asarray(keep, dtype=bool)
         if mask.shape != (self._sizes[owner],):
             raise ValueError(f"example {owner} has {self._sizes[owner]} words, its mask the shape {mask.shape}")
+        if owner in self._fixed:
+            mask = mask | self._fixed[owner]
         return owner, np.packbits(mask).tobytes()
+
+    def _mask(self, key: Key) -> NDArray[np.bool_]:
+        # Masks wait as packed bits: those that leave out each word of a long text would fill the memory.
+        size = self._sizes[key[0]]
+        return np.unpackbits(np.frombuffer(key[1], dtype=np.uint8), count=size).astype(bool)
 
     def _evaluate(self) -> None:
         pending, self._pending = self._pending, {}
+        whole = {self._key(owner, self.full(owner)) for owner, _ in pending}
         # Full inputs first: they say which class the others are about.
-        keys = sorted(pending, key=lambda key: (not pending[key].all(), self._sizes[key[0]], key))
+        keys = sorted(pending, key=lambda key: (key not in whole, self._sizes[key[0]], key))
         for part in self._parts(keys):
             width = max(self._sizes[owner] for owner, _ in part)
             keep = np.zeros((len(part), width), dtype=np.float32)
             for row, key in enumerate(part):
-                keep[row, : self._sizes[key[0]]] = pending[key]
+                keep[row, : self._sizes[key[0]]] = self._mask(key)
             owner = np.asarray([key[0] for key in part], dtype=np.intp)
-            table = np.asarray(self.space.probabilities(owner, keep), dtype=np.float64)
-            for key, row_probabilities in zip(part, table, strict=True):
-                if pending[key].all() and key[0] not in self._classes:
-                    best = int(row_probabilities.argmax())
-                    self._classes[key[0]] = best if self._target is None else self._target
-                self._known[key] = float(row_probabilities[self._classes[key[0]]])
+            scores, table = self._ask(owner, keep)
+            for key, row_scores, row_probabilities in zip(part, scores, table, strict=True):
+                number = key[0]
+                best = int(row_probabilities.argmax())
+                if key in whole and number not in self._classes:
+                    self._classes[number] = best if self._target is None else self._target
+                    self._scores[number] = row_scores
+                followed = self._classes[number]
+                self._known[key] = Answer(
+                    float(row_probabilities[followed]), best == followed, _distance(self._scores[number], row_scores)
+                )
 
-    def _parts(self, keys: Sequence[tuple[int, bytes]]) -> Iterator[list[tuple[int, bytes]]]:
+    def _ask(
+        self, owner: NDArray[np.intp], keep: NDArray[np.float32]
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Scores and probabilities, N x K each."""
+        outputs = getattr(self.space, "outputs", None)
+        if outputs is None or self._to_probabilities is None:
+            table = np.asarray(self.space.probabilities(owner, keep), dtype=np.float64)
+            return np.log(np.maximum(table, _SMALLEST)), table
+        scores = outputs(owner, keep)
+        table = np.asarray(self._to_probabilities(scores), dtype=np.float64)
+        return np.asarray(scores, dtype=np.float64), table
+
+    def _parts(self, keys: Sequence[Key]) -> Iterator[list[Key]]:
         """Neighbouring keys whose keep matrix stays within bounds."""
-        part: list[tuple[int, bytes]] = []
+        part: list[Key] = []
         width = 0
         for key in keys:
             width = max(width, self._sizes[key[0]])
@@ -114,3 +174,10 @@ class Erasures:
             part.append(key)
         if part:
             yield part
+
+
+def _distance(full: NDArray[np.float64], left: NDArray[np.float64]) -> float:
+    # An example with fewer choices than others has no score in the columns beyond its own.
+    width = min(len(full), len(left))
+    there = np.isfinite(full[:width]) & np.isfinite(left[:width])
+    return float(np.linalg.norm(full[:width][there] - left[:width][there]))

@@ -1,4 +1,4 @@
-"""`evaluate`: methods by metrics on a dataset, each model call made once."""
+"""`evaluate`: methods by metrics on a dataset, each model call made once, block by block."""
 
 from __future__ import annotations
 
@@ -6,11 +6,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
 from saywhy import __version__
-from saywhy.errors import OptionError, UnknownNameError
+from saywhy.errors import InputError, OptionError, UnknownNameError
 from saywhy.metrics.base import Metric, metrics
-from saywhy.metrics.table import EvaluationTable
-from saywhy.metrics.trial import Model, Workbench
-from saywhy.types import Example, Explanation, MetricResult, as_examples
+from saywhy.metrics.parts import Origin, Parts, join_parts
+from saywhy.metrics.source import Numbered, Source, open_source
+from saywhy.metrics.table import EvaluationTable, Evidence
+from saywhy.metrics.trial import SPACES, Model, Trial, Workbench
+from saywhy.types import Example, Explanation
 
 if TYPE_CHECKING:
     from saywhy.data import Dataset
@@ -23,7 +25,7 @@ _OF_EXPLAIN = frozenset({"target", "against", "seed", "batch_size", "truncation"
 
 def evaluate(
     model: Any,
-    data: str | Dataset | Sequence[Any],
+    data: str | Dataset | Iterable[Any],
     methods: str | Sequence[str] | Mapping[str, Sequence[Explanation]] = (),
     metrics: str | Metric | Sequence[str | Metric] = "faithfulness",
     *,
@@ -31,30 +33,37 @@ def evaluate(
     limit: int | None = None,
     seed: int = 0,
     batch_size: int = 32,
+    space: str = "words",
     erasure: str | None = None,
     truncation: str = "error",
+    keep: int = 0,
     method_options: Mapping[str, Mapping[str, Any]] | None = None,
     data_options: Mapping[str, Any] | None = None,
     **options: Any,
 ) -> EvaluationTable:
     """Explain examples by several methods and measure the explanations, and the model.
 
-    Predictions, erased inputs and equal masks are evaluated once for all methods and metrics. Everything that can be
-    checked (names, options, what the methods need of the model) is checked before any work.
+    Examples are read, explained and measured in blocks, and a block is forgotten before the next: what stays is a few
+    numbers for each example. Inside a block predictions, erased inputs and equal masks are evaluated once for all
+    methods and metrics. Everything that can be checked (names, options, what the methods need of the model, whether
+    the data has what the metrics need) is checked before any work.
 
     Args:
         model: anything `saywhy.load` takes.
-        data: a dataset's name or file, a `Dataset`, or a list of examples.
+        data: a dataset's name or file, a `Dataset`, or a list or any other iterable of examples.
         methods: names of explanation methods, or explanations that are already there: ``{"mine": [...]}``, one for
             each example. May be empty if only the model is measured.
-        metrics: names of metrics or of families (``faithfulness``, ``plausibility``, ``truth``, ``performance``), or
-            `Metric` objects.
+        metrics: names of metrics or of families (``faithfulness``, ``erasure``, ``readability``, ``agreement``,
+            ``robustness``, ``plausibility``, ``truth``, ``performance``), or `Metric` objects.
         split: of a dataset; by default ``test``, else ``dev``, else the first.
-        limit: at most so many examples, drawn by ``seed`` and left in their order.
+        limit: at most so many examples, drawn by ``seed`` and left in their order; these are held in memory.
         seed: of the draw, the methods and the bootstrap.
         batch_size: rows of a model call.
+        space: what is scored and erased: ``words``, or ``alignments`` of two texts, which methods are told too.
         erasure: how metrics remove words; ``delete``, or ``mask-token`` where positions must stay (span QA).
+            Alignments are cut from the co-attention.
         truncation: what happens to texts that are too long.
+        keep: so many of the first examples stay in the table with their explanations, to be shown.
         method_options: options for methods, such as ``{"lime": {"samples": 500}}``.
         data_options: options for the dataset, where it is given by name.
         options: options for metrics, each given to every named metric that has it, such as ``score="normalised"``.
@@ -71,34 +80,60 @@ def evaluate(
     ready = methods if isinstance(methods, Mapping) else None
     extra = method_options or {}
     _check(chosen, names, ready, extra)
+    if keep < 0:
+        raise OptionError(f"keep must be at least 0, not {keep}")
+    if space not in SPACES:
+        raise OptionError(f"unknown space {space!r}; use one of {', '.join(SPACES)}")
     loaded = _load(model)
     if ready is None:
+        extra = {name: _with_space(name, extra.get(name, {}), space) for name in names}
         _check_methods(names, loaded, extra)
-    examples, positions, title = _examples(data, split, limit, seed, data_options or {})
-    erasure = _erasure(loaded, erasure)
-    bench = Workbench(loaded, examples, erasure=erasure, batch_size=batch_size, truncation=truncation, seed=seed)
-    for metric in chosen:
-        metric.check(bench)
-    results: list[MetricResult] = [m.score(bench.trial()) for m in chosen if m.of == "model"]
-    measures = [m for m in chosen if m.of == "method"]
-    for name in names if measures else ():
-        if ready is not None:
-            explanations = _picked(name, ready[name], positions)
-        else:
-            given = {"seed": seed, "batch_size": batch_size, "truncation": truncation, **extra.get(name, {})}
-            explanations = _explain(loaded, examples, name, given)
-        trial = bench.trial(name, explanations)
-        for metric in measures:
-            metric.prepare(trial)
-        results += [metric.score(trial) for metric in measures]
+    source = open_source(data, split, limit, seed, data_options)
+    erasure = _erasure(loaded, erasure, space)
+    run: dict[str, Any] = {"seed": seed, "batch_size": batch_size, "truncation": truncation}
+    of_model = [m for m in chosen if m.of == "model"]
+    of_methods = [m for m in chosen if m.of == "method"]
+    cells = [("", m) for m in of_model] + [(name, m) for name in names for m in of_methods]
+    parts: dict[tuple[str, Metric], list[Parts]] = {cell: [] for cell in cells}
+    kept: list[Example] = []
+    shown: list[Explanation] = []
+    n = 0
+    for block in source.blocks(loaded.splitter):
+        examples = [example for _, example in block]
+        bench = Workbench(loaded, examples, space=space, erasure=erasure, **run)
+        if n == 0:
+            _check_metrics(chosen, bench, source)
+        made = {name: _picked(name, ready[name], block) for name in names} if ready is not None else {}
+        for metric in of_model:
+            parts["", metric].append(metric.measure(bench.trial()))
+        if of_methods:
+            made = made or {name: _explain(loaded, examples, name, {**run, **extra[name]}) for name in names}
+            for name in names:
+                trial = _trial(bench, name, made, None if ready is not None else {**run, **extra[name]})
+                for metric in of_methods:
+                    metric.prepare(trial)
+                for metric in of_methods:
+                    parts[name, metric].append(metric.measure(trial))
+        room = keep - len(kept)
+        kept += examples[: max(room, 0)]
+        shown += [why for given in made.values() for why in given[: max(room, 0)]]
+        n += len(examples)
+    if n == 0:
+        raise InputError("there is no example to measure on")
+    fingerprint = loaded.fingerprint
+    joined = {cell: join_parts(found) for cell, found in parts.items()}
+    results = [m.summarise(joined[name, m], Origin(name, erasure, seed, fingerprint)) for name, m in cells]
     return EvaluationTable(
         results=tuple(results),
-        data=title,
-        n=len(examples),
+        data=source.title,
+        n=n,
         erasure=erasure,
         seed=seed,
-        model=bench.fingerprint,
+        model=fingerprint,
         version=__version__,
+        examples=tuple(kept),
+        explanations=tuple(shown),
+        evidence=tuple(_evidence(m, joined[name, m]) if name else None for name, m in cells),
     )
 
 
@@ -164,10 +199,30 @@ def _load(model: Any) -> Model:
     return cast(Model, load(model))
 
 
-def _erasure(model: Any, erasure: str | None) -> str:
+def _erasure(model: Any, erasure: str | None, space: str) -> str:
+    if space == "alignments":
+        from saywhy.models.alignment_space import CO_ATTENTION, check_alignments
+
+        check_alignments(model, erasure)
+        return CO_ATTENTION
     from saywhy.models.erasures import default_erasure
 
     return erasure if erasure is not None else default_erasure(model)
+
+
+def _with_space(name: str, options: Mapping[str, Any], space: str) -> dict[str, Any]:
+    """A method's options, with the space it is asked to explain in where it knows more than one."""
+    from saywhy.explainers.base import methods
+
+    entry = methods[name]
+    if space not in entry.spaces:
+        able = [e.name for e in methods if space in e.spaces]
+        raise OptionError(f"method {name!r} does not explain {space}; these do: {', '.join(able) or 'none'}")
+    if len(entry.spaces) == 1:
+        return dict(options)
+    if options.get("space", space) != space:
+        raise OptionError(f"{name} is given space={options['space']!r}, and the metrics measure {space}")
+    return {**options, "space": space}
 
 
 def _check_methods(names: Sequence[str], model: Any, extra: Mapping[str, Mapping[str, Any]]) -> None:
@@ -175,45 +230,50 @@ def _check_methods(names: Sequence[str], model: Any, extra: Mapping[str, Mapping
     from saywhy.explainers.run import check_capabilities, make_explainer
 
     for name in names:
-        own = {k: v for k, v in extra.get(name, {}).items() if k not in _OF_EXPLAIN}
+        own = {k: v for k, v in extra[name].items() if k not in _OF_EXPLAIN}
         check_capabilities(model, make_explainer(name, own))
 
 
-def _explain(model: Model, examples: list[Example], method: str, options: Mapping[str, Any]) -> list[Explanation]:
+def _check_metrics(chosen: Iterable[Metric], bench: Workbench, source: Source) -> None:
+    """Fail before any work for a model that cannot be measured, or data with nothing to compare with."""
+    waiting = list(chosen)
+    for metric in waiting:
+        metric.check_model(bench)
+    if not source.again:
+        return  # what an iterator has is known when it has been read
+    n = 0
+    for _, example in source:
+        n += 1
+        waiting = [metric for metric in waiting if not metric.usable(example, bench.space)]
+        if not waiting:
+            return
+    raise waiting[0].unusable(n)
+
+
+def _explain(model: Model, examples: Sequence[Example], method: str, options: Mapping[str, Any]) -> list[Explanation]:
     from saywhy.explainers import explain
 
-    return explain(cast(Any, model), examples, method, **options)
+    return explain(cast(Any, model), list(examples), method, **options)
 
 
-def _examples(
-    data: Any, split: str | None, limit: int | None, seed: int, options: Mapping[str, Any]
-) -> tuple[list[Example], list[int], str]:
-    """The examples to measure on, their places in what was given, and a name for it."""
-    from saywhy.data import Dataset, load_dataset
-    from saywhy.data.dataset import take
+def _trial(
+    bench: Workbench, name: str, made: Mapping[str, Sequence[Explanation]], options: Mapping[str, Any] | None
+) -> Trial:
+    """A method's trial on a block; with options it can explain other inputs too."""
 
-    if limit is not None and limit < 1:
-        raise OptionError(f"limit must be at least 1, not {limit}")
-    title = ""
-    if isinstance(data, str):
-        data = load_dataset(data, **options)
-    elif options:
-        raise OptionError(f"data_options {', '.join(options)} go with a dataset's name, and examples were given")
-    if isinstance(data, Dataset):
-        title = data.name
-        data = data[split or data.evaluation_split]
-    elif split is not None:
-        raise OptionError(f"split {split!r} goes with a dataset, and a list of examples was given")
-    examples, _ = as_examples(list(data))
-    positions = list(range(len(examples)))
-    if limit is not None:
-        # The draw of `load_dataset(limit=...)`, made over places so that ready explanations can follow it.
-        places: Any = iter(positions)
-        positions = cast("list[int]", list(take(places, limit, seed)))
-    return [examples[i] for i in positions], positions, title
+    def again(examples: Sequence[Example], targets: Sequence[int | None]) -> list[Explanation]:
+        return _explain(bench.model, examples, name, {**(options or {}), "target": list(targets)})
+
+    rivals = {other: given for other, given in made.items() if other != name}
+    return bench.trial(name, made[name], rivals=rivals, explain=None if options is None else again)
 
 
-def _picked(name: str, explanations: Sequence[Explanation], positions: Sequence[int]) -> list[Explanation]:
-    if positions and len(explanations) <= positions[-1]:
+def _picked(name: str, explanations: Sequence[Explanation], block: Sequence[Numbered]) -> list[Explanation]:
+    if len(explanations) <= block[-1][0]:
         raise OptionError(f"{name}: {len(explanations)} explanations, but the data has more examples")
-    return [explanations[i] for i in positions]
+    return [explanations[place] for place, _ in block]
+
+
+def _evidence(metric: Metric, parts: Parts) -> Evidence:
+    made = metric.contributions(parts)
+    return Evidence(parts.index, made.rows, made.statistic)

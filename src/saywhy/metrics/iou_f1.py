@@ -10,11 +10,12 @@ from numpy.typing import NDArray
 
 from saywhy.errors import OptionError
 from saywhy.metrics.base import register
-from saywhy.metrics.plausibility import SelectionAgreement, no_gold
-from saywhy.metrics.selection import selected_words, words_of
+from saywhy.metrics.gold import Gold
+from saywhy.metrics.parts import Contributions, Parts
+from saywhy.metrics.plausibility import SelectionAgreement
+from saywhy.metrics.selection import selected_features, words_of
 from saywhy.metrics.trial import Trial
 from saywhy.ops.overlap import f1_score, precision_recall_f1, runs, span_counts
-from saywhy.types import MetricResult
 
 __all__ = ["IouF1"]
 
@@ -46,6 +47,7 @@ class IouF1(SelectionAgreement):
     threshold: float = 0.5
 
     name: ClassVar[str] = "iou-f1"
+    spaces: ClassVar[tuple[str, ...]] = ("words",)
     averages: ClassVar[tuple[str, ...]] = ("macro", "micro", "instance")
 
     def __post_init__(self) -> None:
@@ -53,26 +55,23 @@ class IouF1(SelectionAgreement):
         if not 0 < self.threshold <= 1:
             raise OptionError(f"{self.name}: threshold must lie in (0, 1], not at {self.threshold}")
 
-    def score(self, trial: Trial) -> MetricResult:
-        """Match the runs of selected words with the gold spans."""
-        rows = []
-        for i, choices in self._examples(trial):
-            fields = [word.field for word in words_of(trial, i)]
-            phrases = runs(selected_words(trial, i, self.top, self.rounding), fields)
-            counts = [span_counts(phrases, gold.ranges, self.threshold) for gold in choices]
-            rows.append(max(counts, key=lambda c: float(precision_recall_f1(*c)[2])))
-        if not rows:
-            raise no_gold(self.name, trial.bench)
-        counted = np.asarray(rows, dtype=np.float64)
-        precision, recall, f1 = precision_recall_f1(counted[:, 0], counted[:, 1], counted[:, 2])
-        notes = self._left_out(trial, len(rows))
-        values = f1.tolist()
+    def _count(self, trial: Trial, i: int, choices: list[Gold]) -> tuple[int, int, int]:
+        fields = [word.field for word in words_of(trial, i)]
+        phrases = runs(selected_features(trial, i, self.top, self.rounding), fields)
+        counts = [span_counts(phrases, gold.ranges, self.threshold) for gold in choices]
+        return max(counts, key=lambda c: float(precision_recall_f1(*c)[2]))
+
+    def contributions(self, parts: Parts) -> Contributions:
+        """Values of examples, or what the means are taken of first."""
+        counts, notes = parts.columns["counts"], self._left_out(parts)
+        precision, recall, f1 = precision_recall_f1(counts[:, 0], counts[:, 1], counts[:, 2])
         if self.average == "instance":
-            return self._result(trial, f1, values=values, notes=notes)
+            return Contributions.mean(f1, notes=notes)
+        values = tuple(f1.tolist())
         if self.average == "micro":
-            return self._result(trial, counted, _micro, values=values, notes=notes)
-        some = (counted[:, 1] > 0).astype(np.float64)
-        return self._result(trial, np.stack([precision, some, recall], axis=1), _macro, values=values, notes=notes)
+            return Contributions(counts, _micro, values=values, notes=notes)
+        some = (counts[:, 1] > 0).astype(np.float64)
+        return Contributions(np.stack([precision, some, recall], axis=1), _macro, values=values, notes=notes)
 
 
 def _micro(counts: NDArray[np.float64]) -> NDArray[np.float64]:

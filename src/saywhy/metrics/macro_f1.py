@@ -10,9 +10,8 @@ from numpy.typing import NDArray
 
 from saywhy.metrics.accuracy import Performance
 from saywhy.metrics.base import register
-from saywhy.metrics.trial import Trial
+from saywhy.metrics.parts import Contributions, Parts
 from saywhy.ops.overlap import macro_f1_from_confusion
-from saywhy.types import MetricResult
 
 __all__ = ["MacroF1"]
 
@@ -31,11 +30,9 @@ class MacroF1(Performance):
 
     name: ClassVar[str] = "macro-f1"
 
-    def score(self, trial: Trial) -> MetricResult:
+    def contributions(self, parts: Parts) -> Contributions:
         """Compare predictions with labels, class by class."""
-        self.check(trial.bench)
-        gold, predicted = trial.bench.gold_and_predicted()
-        notes = self._notes(trial, len(gold))
+        gold, predicted = parts.columns["gold"], parts.columns["predicted"]
         # Only classes that occur take part, so many classes do not make the rows wide.
         present, codes = np.unique(np.concatenate([gold, predicted]), return_inverse=True)
         k = len(present)
@@ -46,4 +43,4 @@ class MacroF1(Performance):
         def statistic(means: NDArray[np.float64]) -> NDArray[np.float64]:
             return macro_f1_from_confusion(means.reshape(len(means), k, k))
 
-        return self._result(trial, rows, statistic, notes=notes)
+        return Contributions(rows, statistic, notes=self._notes(parts))

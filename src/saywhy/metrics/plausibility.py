@@ -7,25 +7,22 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import ClassVar
 
-from saywhy.errors import DataError, OptionError
-from saywhy.metrics.base import Metric, check_option
-from saywhy.metrics.gold import ANNOTATORS, Gold, gold_choices
-from saywhy.metrics.selection import require_explanations, words_of
-from saywhy.metrics.trial import Trial, Workbench
-from saywhy.ops.ranking import ROUNDINGS
-from saywhy.types import Example
+import numpy as np
+from numpy.typing import NDArray
 
-__all__ = ["Plausibility", "RankingAgreement", "SelectionAgreement", "no_gold"]
+from saywhy.errors import DataError
+from saywhy.metrics.base import Metric, check_option
+from saywhy.metrics.erasing import check_share
+from saywhy.metrics.gold import ANNOTATORS, Gold, gold_cells, gold_choices
+from saywhy.metrics.parts import Contributions, Parts
+from saywhy.metrics.selection import free_of, require_explanations, scores_of, words_of
+from saywhy.metrics.trial import Trial
+from saywhy.ops.ranking import ROUNDINGS
+from saywhy.types import Alignments, Example
+
+__all__ = ["Plausibility", "RankingAgreement", "SelectionAgreement"]
 
 AVERAGES = ("macro", "micro")
-
-
-def no_gold(metric: str, bench: Workbench, wanted: str = "a gold rationale") -> DataError:
-    """The error for data on which a metric has nothing to compare with."""
-    return DataError(
-        f"{metric} needs examples with {wanted}, and none of the {len(bench.examples)} has one that it can use; "
-        "take data with marked reasons (planted-reviews has exact ones), or metrics of faithfulness"
-    )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,6 +31,10 @@ class Plausibility(Metric):
 
     Examples without a gold word are left out (not annotated, nothing marked, or no majority for any word); a note says
     how many. Which examples count depends on the gold alone, so two methods' ``values`` are of the same examples.
+    Words that may not be selected (the query of a document, where the data says so) do not count, gold or not.
+
+    Alignments are compared with the gold alignments of the example: a pair of words is gold if each of them lies in
+    its side of one of these. There is one set of them, so ``annotators`` does not apply.
 
     Attributes:
         annotators: ``union`` of what they marked, ``majority`` (more than half of them), or ``best``: the annotator
@@ -43,22 +44,34 @@ class Plausibility(Metric):
     annotators: str = "union"
 
     family: ClassVar[str] = "plausibility"
+    spaces: ClassVar[tuple[str, ...]] = ("words", "alignments")
     paper: ClassVar[str] = "DeYoung et al., ERASER, ACL 2020"
+    _gold: ClassVar[str] = "a gold rationale"
 
     def __post_init__(self) -> None:
         super().__post_init__()
         check_option(self.name, "annotators", self.annotators, ANNOTATORS)
 
-    def check(self, bench: Workbench) -> None:
-        """Raise an error if nobody marked anything."""
-        if not any(any(example.rationales) for example in bench.examples):
-            raise no_gold(self.name, bench)
+    def usable(self, example: Example, space: str = "words") -> bool:
+        """Whether somebody marked something."""
+        return any(example.rationales) if space == "words" else bool(example.alignments)
+
+    def unusable(self, n: int) -> DataError:
+        """The error for data on which the metric has nothing to compare with."""
+        return DataError(
+            f"{self.name} needs examples with {self._gold}, and none of the {n} has one that it can use; "
+            "take data with marked reasons (planted-reviews has exact ones), or metrics of faithfulness"
+        )
 
     def _examples(self, trial: Trial) -> Iterator[tuple[int, list[Gold]]]:
         """Numbers of the examples that have gold words, with the selections they may be compared with."""
         require_explanations(self.name, trial)
         for i, example in enumerate(trial.bench.examples):
-            choices = gold_choices(words_of(trial, i), example, self.annotators)
+            explanation = trial.explanations[i]
+            if isinstance(explanation, Alignments):
+                choices = gold_cells(explanation.premise, explanation.hypothesis, example)
+            else:
+                choices = gold_choices(words_of(trial, i), example, self.annotators, trial.bench.fixed_fields(i))
             choices = [gold for gold in choices if self._counts(example, gold)]
             if choices:
                 yield i, choices
@@ -67,18 +80,16 @@ class Plausibility(Metric):
         """Whether the metric is defined for this gold selection."""
         return True
 
-    def _left_out(self, trial: Trial, n: int) -> list[str]:
-        missing = len(trial.bench.examples) - n
-        return [f"{missing} of {len(trial.bench.examples)} examples have no usable gold and are left out"] * (
-            missing > 0
-        )
+    def _left_out(self, parts: Parts) -> tuple[str, ...]:
+        missing = parts.seen - len(parts)
+        return (f"{missing} of {parts.seen} examples have no usable gold and are left out",) * (missing > 0)
 
 
 @dataclass(frozen=True, kw_only=True)
 class SelectionAgreement(Plausibility):
     """Base of the metrics that compare selected words.
 
-    A rationale's own selection is taken; word scores select their ``top`` share.
+    A rationale's own selection is taken; scores select their ``top`` share.
 
     Attributes:
         top: share of the words that word scores select.
@@ -96,22 +107,40 @@ class SelectionAgreement(Plausibility):
         super().__post_init__()
         check_option(self.name, "rounding", self.rounding, ROUNDINGS)
         check_option(self.name, "average", self.average, self.averages)
-        if not 0 < self.top <= 1:
-            raise OptionError(f"{self.name}: top is a share of the words between 0 and 1, not {self.top}")
+        check_share(self.name, self.top)
+
+    def measure(self, trial: Trial) -> Parts:
+        """Compare what is selected with the gold, example by example."""
+        index, rows = [], []
+        for i, choices in self._examples(trial):
+            index.append(i)
+            rows.append(self._count(trial, i, choices))
+        counts = np.asarray(rows, dtype=np.float64).reshape(len(rows), 3)
+        return Parts(np.asarray(index, dtype=np.intp), {"counts": counts}, len(trial.bench.examples))
+
+    @abstractmethod
+    def _count(self, trial: Trial, i: int, choices: list[Gold]) -> tuple[int, int, int]:
+        """Hits, selected and gold for the gold selection that agrees most with explanation i."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class RankingAgreement(Plausibility):
     """Base of the metrics that compare the order of the scores with gold, example by example."""
 
-    def _values(self, trial: Trial) -> list[float]:
-        values = []
+    def measure(self, trial: Trial) -> Parts:
+        """Compare the order of the scores with the gold, example by example."""
+        index, values = [], []
         for i, choices in self._examples(trial):
-            values.append(max(self._agreement(trial, i, gold) for gold in choices))
-        if not values:
-            raise no_gold(self.name, trial.bench)
-        return values
+            scores, free = scores_of(trial, i), free_of(trial, i)
+            index.append(i)
+            values.append(max(self._agreement(gold.mask[free], scores[free]) for gold in choices))
+        columns = {"values": np.asarray(values, dtype=np.float64)}
+        return Parts(np.asarray(index, dtype=np.intp), columns, len(trial.bench.examples))
+
+    def contributions(self, parts: Parts) -> Contributions:
+        """The mean over the examples that have gold."""
+        return Contributions.mean(parts.columns["values"], notes=self._left_out(parts))
 
     @abstractmethod
-    def _agreement(self, trial: Trial, i: int, gold: Gold) -> float:
-        """How well the scores of explanation i rank one gold selection."""
+    def _agreement(self, gold: NDArray[np.bool_], scores: NDArray[np.float64]) -> float:
+        """How well scores rank one gold selection."""

@@ -1,31 +1,70 @@
-"""Reading explanations: the scores of words, the words they select, and clear errors where there are none."""
+"""Reading explanations: scores of words or word pairs, what they select, and clear errors where there are none."""
 
 from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from saywhy.errors import InputError, OptionError
 from saywhy.metrics.trial import Trial
-from saywhy.ops.ranking import top_mask
-from saywhy.types import Rationale, Word, WordScores
+from saywhy.ops.ranking import ranks, top_count
+from saywhy.types import Alignments, Explanation, Rationale, Word, WordScores
 
-__all__ = ["own_selection", "require_explanations", "scores_of", "selected_words", "words_of"]
+__all__ = [
+    "Ranking",
+    "explanation_scores",
+    "features_of",
+    "free_of",
+    "own_selection",
+    "ranking_of",
+    "require_explanations",
+    "scores_of",
+    "selected_features",
+    "words_of",
+]
+
+_KINDS: dict[str, tuple[type[Explanation], ...]] = {"words": (WordScores, Rationale), "alignments": (Alignments,)}
+_NAMES = {"words": "scores or rationales over words", "alignments": "scores of alignments"}
 
 
-def require_explanations(metric: str, trial: Trial) -> None:
-    """Raise unless there are explanations over words, all of one kind."""
+@dataclass(frozen=True, eq=False)
+class Ranking:
+    """The order in which an explanation selects features.
+
+    Attributes:
+        places: place of each feature from the top; those that may never be selected come last.
+        size: how many may be selected.
+    """
+
+    places: NDArray[np.intp]
+    size: int
+
+    def first(self, k: int) -> NDArray[np.bool_]:
+        """The k best features."""
+        return self.places < min(k, self.size)
+
+    def top(self, share: float, rounding: str) -> NDArray[np.bool_]:
+        """The best share of the features; ties go to the earlier one."""
+        return self.first(top_count(share, self.size, rounding))
+
+
+def require_explanations(metric: str, trial: Trial) -> bool:
+    """Raise unless there are explanations over what the bench erases, all of one kind; True if they are rationales."""
     if not trial.explanations:
         raise OptionError(f"{metric} measures a method's explanations, and none were given; name a method")
+    space = trial.bench.space
     kinds = {type(e) for e in trial.explanations}
     for kind in kinds:
-        if not issubclass(kind, WordScores | Rationale):
+        if not issubclass(kind, _KINDS[space]):
             raise OptionError(
-                f"{metric} measures scores or rationales over words, "
-                f"but {trial.method or 'the method'} gives {kind.kind}"
+                f"{metric} measures {_NAMES[space]}, but {trial.method or 'the method'} gives {kind.kind}"
             )
     if len(kinds) > 1:
         raise InputError(f"{metric}: the explanations mix word scores and rationales; measure them apart")
+    return issubclass(kinds.pop(), Rationale)
 
 
 def words_of(trial: Trial, i: int) -> tuple[Word, ...]:
@@ -35,29 +74,69 @@ def words_of(trial: Trial, i: int) -> tuple[Word, ...]:
     return explanation.words
 
 
-def scores_of(trial: Trial, i: int) -> NDArray[np.float64]:
-    """Scores of the words of explanation i; a rationale without scores ranks its words by being selected."""
-    explanation = trial.explanations[i]
+def features_of(trial: Trial, i: int) -> tuple[Any, ...]:
+    """What explanation i is about: words, or pairs of a word of the first and one of the second text, row by row."""
+    return _features(trial.explanations[i])
+
+
+def _features(explanation: Explanation) -> tuple[Any, ...]:
+    if isinstance(explanation, Alignments):
+        return tuple((p, h) for p in explanation.premise for h in explanation.hypothesis)
     assert isinstance(explanation, WordScores | Rationale)
-    given: tuple[float, ...] | tuple[bool, ...] = explanation.scores
-    if isinstance(explanation, Rationale) and not explanation.scores:
-        given = explanation.selected
-    scores = np.asarray(given, dtype=np.float64)
+    return explanation.words
+
+
+def scores_of(trial: Trial, i: int) -> NDArray[np.float64]:
+    """Scores of the features of explanation i; a rationale without scores ranks its words by being selected."""
     where = f"{trial.method or 'the method'}, {trial.bench.examples[i].where()} (number {i})"
-    if scores.shape != (len(explanation.words),):
-        raise InputError(f"{where}: {len(scores)} scores for {len(explanation.words)} words")
+    return explanation_scores(trial.explanations[i], where)
+
+
+def explanation_scores(explanation: Explanation, where: str) -> NDArray[np.float64]:
+    """Scores of an explanation's features, which must be numbers; ``where`` names it in errors."""
+    if isinstance(explanation, Alignments):
+        wanted = (len(explanation.premise), len(explanation.hypothesis))
+        shape = (len(explanation.scores), *{len(row) for row in explanation.scores})
+        if shape != wanted and not (wanted[0] == 0 and shape == (0,)):
+            raise InputError(f"{where}: alignments of the shape {shape} for {wanted[0]} x {wanted[1]} words")
+        scores = np.asarray(explanation.scores, dtype=np.float64).reshape(-1)
+    else:
+        assert isinstance(explanation, WordScores | Rationale)
+        given: tuple[float, ...] | tuple[bool, ...] = explanation.scores
+        if isinstance(explanation, Rationale) and not explanation.scores:
+            given = explanation.selected
+        scores = np.asarray(given, dtype=np.float64)
+        if scores.shape != (len(explanation.words),):
+            raise InputError(f"{where}: {len(scores)} scores for {len(explanation.words)} words")
     bad = np.flatnonzero(~np.isfinite(scores))
     if len(bad):
-        word = explanation.words[int(bad[0])]
+        feature = _features(explanation)[int(bad[0])]
+        shown = repr(feature.text) if isinstance(feature, Word) else " and ".join(repr(w.text) for w in feature)
         raise InputError(
-            f"{where}: the score of {word.text!r} is {scores[bad[0]]}, so its words cannot be ranked; "
+            f"{where}: the score of {shown} is {scores[bad[0]]}, so its words cannot be ranked; "
             "check the model's outputs and gradients on this text"
         )
     return scores
 
 
+def free_of(trial: Trial, i: int) -> NDArray[np.bool_]:
+    """The features of explanation i that may be selected: all but the words of fixed fields."""
+    features, fixed = features_of(trial, i), trial.bench.fixed_fields(i)
+    if not fixed:
+        return np.ones(len(features), dtype=bool)
+    return np.asarray([word.field not in fixed for word in features], dtype=bool)
+
+
+def ranking_of(trial: Trial, i: int) -> Ranking:
+    """The order in which explanation i selects its features."""
+    scores, free = scores_of(trial, i), free_of(trial, i)
+    places = np.full(len(scores), len(scores), dtype=np.intp)
+    places[free] = ranks(scores[free])
+    return Ranking(places, int(free.sum()))
+
+
 def own_selection(trial: Trial, i: int) -> NDArray[np.bool_] | None:
-    """The words a rationale selects, or None for word scores."""
+    """The words a rationale selects, without those of fixed fields, or None for scores."""
     explanation = trial.explanations[i]
     if not isinstance(explanation, Rationale):
         return None
@@ -66,10 +145,10 @@ def own_selection(trial: Trial, i: int) -> NDArray[np.bool_] | None:
             f"{trial.method or 'the method'}, {trial.bench.examples[i].where()} (number {i}): "
             f"{len(explanation.selected)} selections for {len(explanation.words)} words"
         )
-    return np.asarray(explanation.selected, dtype=bool)
+    return np.asarray(explanation.selected, dtype=bool) & free_of(trial, i)
 
 
-def selected_words(trial: Trial, i: int, top: float, rounding: str) -> NDArray[np.bool_]:
-    """A rationale's own selection, or the ``top`` share of the words by score (ties to the earlier word)."""
+def selected_features(trial: Trial, i: int, top: float, rounding: str) -> NDArray[np.bool_]:
+    """A rationale's own selection, or the ``top`` share of the features by score (ties to the earlier one)."""
     own = own_selection(trial, i)
-    return top_mask(scores_of(trial, i), top, rounding) if own is None else own
+    return ranking_of(trial, i).top(top, rounding) if own is None else own

@@ -5,13 +5,16 @@ from __future__ import annotations
 import html
 import json
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from saywhy.errors import OptionError
-from saywhy.types import SCHEMA, MetricResult
+from saywhy.metrics.comparison import Comparison, Evidence, compare_results
+from saywhy.types import SCHEMA, Example, Explanation, MetricResult
 
-__all__ = ["EvaluationTable"]
+__all__ = ["CHANCE", "EvaluationTable", "Evidence"]
+
+CHANCE = "random"
 
 
 @dataclass(frozen=True)
@@ -29,6 +32,9 @@ class EvaluationTable:
         seed: of everything that was drawn.
         model: fingerprint of the model.
         version: of the library.
+        examples: the first ones, as many as were to be kept.
+        explanations: theirs, method by method.
+        evidence: for each result of a method what it was computed from, so that methods can be compared.
     """
 
     results: tuple[MetricResult, ...]
@@ -38,6 +44,9 @@ class EvaluationTable:
     seed: int = 0
     model: str = ""
     version: str = ""
+    examples: tuple[Example, ...] = field(default=(), repr=False, compare=False)
+    explanations: tuple[Explanation, ...] = field(default=(), repr=False, compare=False)
+    evidence: tuple[Evidence | None, ...] = field(default=(), repr=False, compare=False)
 
     @property
     def methods(self) -> tuple[str, ...]:
@@ -78,10 +87,43 @@ class EvaluationTable:
             f"no {what} in this table; methods: {', '.join(self.methods) or 'none'}; metrics: {', '.join(self.metrics)}"
         )
 
+    def compare(self, first: str, second: str, metric: str, **variant: Any) -> Comparison:
+        """Whether a method is better than another by a metric, by the paired bootstrap over examples.
+
+        Example:
+            >>> print(table.compare("lime", "random", "sufficiency"))                # doctest: +SKIP
+            sufficiency: lime is better than random by 0.040 [0.020, 0.060]
+        """
+        return self._compare(self.find(first, metric, **variant), self.find(second, metric, **variant))
+
+    def comparisons(self, second: str = CHANCE, first: str | None = None) -> list[Comparison]:
+        """Comparisons by all metrics: of one method, or of all others, with the second one."""
+        for name in (second, *([first] if first is not None else [])):
+            if name not in self.methods:
+                raise OptionError(f"no method {name!r} in this table; there are {', '.join(self.methods) or 'none'}")
+        made = []
+        for _, cell in self._columns():
+            for method, result in cell.items():
+                wanted = method != second and first in (None, method)
+                if wanted and second in cell:
+                    made.append(self._compare(result, cell[second]))
+        return made
+
+    def _compare(self, first: MetricResult, second: MetricResult) -> Comparison:
+        known = {id(r): e for r, e in zip(self.results, self.evidence, strict=False)}
+        a, b = known.get(id(first)), known.get(id(second))
+        return compare_results(first, second, None if a is None or b is None else (a, b))
+
     def to_dict(self) -> dict[str, Any]:
         """Plain JSON types."""
         facts = {name: getattr(self, name) for name in ("data", "n", "erasure", "seed", "model", "version")}
-        return {"kind": "evaluation", "schema": SCHEMA, **facts, "results": [r.to_dict() for r in self.results]}
+        return {
+            "kind": "evaluation",
+            "schema": SCHEMA,
+            **facts,
+            "results": [r.to_dict() for r in self.results],
+            "comparisons": [c.to_dict() for c in self._against_chance()],
+        }
 
     def to_json(self, indent: int | None = None) -> str:
         """The same as a string."""
@@ -89,7 +131,7 @@ class EvaluationTable:
 
     def __str__(self) -> str:
         lines = [f"{r.method + ': ' if r.method else ''}{r}" for r in self.results]
-        return "\n".join([self._title(), *lines])
+        return "\n".join([self._title(), *lines, *map(str, self._against_chance())])
 
     def __rich__(self) -> Any:
         from rich.console import Group
@@ -155,7 +197,11 @@ class EvaluationTable:
             )
         if any(r.erasure for r in self.results):
             lines.append(f"erasure: {self.erasure}")
+        lines += [str(comparison) for comparison in self._against_chance()]
         return "\n".join(lines)
+
+    def _against_chance(self) -> list[Comparison]:
+        return self.comparisons() if CHANCE in self.methods else []
 
     def _columns(self) -> list[tuple[str, dict[str, MetricResult]]]:
         """Labels and results by method; variants of one metric are told apart by the options in which they differ."""

@@ -9,11 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from saywhy.metrics.base import register
-from saywhy.metrics.plausibility import SelectionAgreement, no_gold
-from saywhy.metrics.selection import selected_words
+from saywhy.metrics.gold import Gold
+from saywhy.metrics.parts import Contributions, Parts
+from saywhy.metrics.plausibility import SelectionAgreement
+from saywhy.metrics.selection import selected_features
 from saywhy.metrics.trial import Trial
 from saywhy.ops.overlap import precision_recall_f1, token_counts
-from saywhy.types import MetricResult
 
 __all__ = ["TokenF1", "TokenPrecision", "TokenRecall"]
 
@@ -22,21 +23,18 @@ __all__ = ["TokenF1", "TokenPrecision", "TokenRecall"]
 class _TokenOverlap(SelectionAgreement):
     _part: ClassVar[int]
 
-    def score(self, trial: Trial) -> MetricResult:
-        """Compare the selected words with the gold ones."""
-        rows = []
-        for i, choices in self._examples(trial):
-            selected = selected_words(trial, i, self.top, self.rounding)
-            counts = [token_counts(selected, gold.mask) for gold in choices]
-            rows.append(max(counts, key=lambda c: float(precision_recall_f1(*c)[2])))
-        if not rows:
-            raise no_gold(self.name, trial.bench)
-        counted = np.asarray(rows, dtype=np.float64)
-        values = self._of(counted)
-        notes = self._left_out(trial, len(rows))
+    def _count(self, trial: Trial, i: int, choices: list[Gold]) -> tuple[int, int, int]:
+        selected = selected_features(trial, i, self.top, self.rounding)
+        counts = [token_counts(selected, gold.mask) for gold in choices]
+        return max(counts, key=lambda c: float(precision_recall_f1(*c)[2]))
+
+    def contributions(self, parts: Parts) -> Contributions:
+        """Values of examples, or counts that are added up first."""
+        counts, notes = parts.columns["counts"], self._left_out(parts)
+        values = self._of(counts)
         if self.average == "macro":
-            return self._result(trial, values, values=values.tolist(), notes=notes)
-        return self._result(trial, counted, self._of, values=values.tolist(), notes=notes)
+            return Contributions.mean(values, notes=notes)
+        return Contributions(counts, self._of, values=tuple(values.tolist()), notes=notes)
 
     def _of(self, counts: NDArray[np.float64]) -> NDArray[np.float64]:
         """M x 3 counts (hits, selected, gold), or means of them, to M values."""

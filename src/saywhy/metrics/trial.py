@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from saywhy.errors import InputError
+from saywhy.errors import InputError, OptionError
 from saywhy.metrics.erasures import Erasures, Space
+from saywhy.metrics.parts import Origin
 from saywhy.types import Example, Explanation, Prediction
 
-__all__ = ["Model", "SpaceMaker", "Trial", "Workbench", "word_space"]
+__all__ = ["SPACES", "Model", "SpaceMaker", "Trial", "Workbench", "alignment_space", "word_space"]
 
 
 class Model(Protocol):
@@ -23,6 +24,11 @@ class Model(Protocol):
     @property
     def fingerprint(self) -> str:
         """Changes when the model does."""
+        ...
+
+    @property
+    def splitter(self) -> str:
+        """How it cuts texts into words."""
         ...
 
     def predict(self, inputs: Any, *, batch_size: int = 32, truncation: str = "error") -> list[Prediction]:
@@ -35,6 +41,8 @@ class Model(Protocol):
 
 
 SpaceMaker = Callable[["Workbench"], Space]
+Explain = Callable[[Sequence[Example], Sequence[int | None]], list[Explanation]]
+"""Explanations of other inputs by the same method, each of the class with the given index."""
 
 
 def word_space(bench: Workbench) -> Space:
@@ -47,17 +55,29 @@ def word_space(bench: Workbench) -> Space:
     )
 
 
+def alignment_space(bench: Workbench) -> Space:
+    """The space in which pairs of words of two texts no longer see each other."""
+    from saywhy.models.alignment_space import AlignmentSpace
+
+    model: Any = bench.model
+    return AlignmentSpace(model, bench.examples, batch_size=bench.batch_size, truncation=bench.truncation)
+
+
+SPACES: Mapping[str, SpaceMaker] = {"words": word_space, "alignments": alignment_space}
+
+
 class Workbench:
     """A model and examples; predictions and erasures are computed on first use and shared by all who ask.
 
     Args:
         model: a `TextModel`.
         examples: what it is measured on.
-        erasure: how words are removed.
+        space: what explanations are over: ``words`` or ``alignments``.
+        erasure: how words are removed, or alignments cut.
         batch_size: rows of a model call.
         truncation: what happens to texts that are too long.
         seed: of the bootstrap.
-        make_space: builds the space of things that may be erased.
+        make_space: builds the space of things that may be erased; by default the one named by ``space``.
 
     Example:
         >>> bench = Workbench(model, examples)                                       # doctest: +SKIP
@@ -69,25 +89,44 @@ class Workbench:
         model: Model,
         examples: Sequence[Example],
         *,
+        space: str = "words",
         erasure: str = "delete",
         batch_size: int = 32,
         truncation: str = "error",
         seed: int = 0,
-        make_space: SpaceMaker = word_space,
+        make_space: SpaceMaker | None = None,
     ) -> None:
         if not examples:
             raise InputError("there is no example to measure on")
+        if space not in SPACES:
+            raise OptionError(f"unknown space {space!r}; use one of {', '.join(SPACES)}")
         self.model = model
         self.examples = tuple(examples)
+        self.space = space
         self.erasure = erasure
         self.batch_size = batch_size
         self.truncation = truncation
         self.seed = seed
-        self._make_space = make_space
+        self._make_space = make_space or SPACES[space]
 
-    def trial(self, method: str = "", explanations: Sequence[Explanation] = ()) -> Trial:
-        """One method's explanations of the examples, ready to be scored; none for metrics of the model."""
-        return Trial(self, method, tuple(explanations))
+    def trial(
+        self,
+        method: str = "",
+        explanations: Sequence[Explanation] = (),
+        *,
+        rivals: Mapping[str, Sequence[Explanation]] | None = None,
+        explain: Explain | None = None,
+    ) -> Trial:
+        """One method's explanations of the examples, ready to be scored; none for metrics of the model.
+
+        Args:
+            method: its name.
+            explanations: one for each example.
+            rivals: other methods' explanations of the same examples, for metrics that compare methods.
+            explain: explains other inputs by the same method, for metrics that change the input.
+        """
+        others = {name: tuple(given) for name, given in (rivals or {}).items()}
+        return Trial(self, method, tuple(explanations), others, explain)
 
     @cached_property
     def fingerprint(self) -> str:
@@ -98,8 +137,21 @@ class Workbench:
     def erasures(self) -> Erasures:
         """What the model says about partly erased examples."""
         # The scores of span QA are of the predicted span against all others together, so its class is always the first.
-        task = getattr(getattr(self.model, "task", None), "name", "")
-        return Erasures(self._make_space(self), target=0 if task == "span-qa" else None)
+        return Erasures(
+            self._make_space(self),
+            target=0 if self.task == "span-qa" else None,
+            to_probabilities=getattr(getattr(self.model, "task", None), "probabilities", None),
+            fixed=[self.fixed_fields(i) for i in range(len(self.examples))],
+        )
+
+    @property
+    def task(self) -> str:
+        """Name of the model's task, where it says so."""
+        return str(getattr(getattr(self.model, "task", None), "name", ""))
+
+    def fixed_fields(self, i: int) -> tuple[int, ...]:
+        """Fields of an example whose words are never erased nor selected, such as the query of a document."""
+        return tuple(self.examples[i].meta.get("fixed", ())) if self.space == "words" else ()
 
     @cached_property
     def predictions(self) -> list[Prediction]:
@@ -131,6 +183,17 @@ class Trial:
     bench: Workbench
     method: str = ""
     explanations: tuple[Explanation, ...] = ()
+    rivals: Mapping[str, tuple[Explanation, ...]] = field(default_factory=dict)
+    explain: Explain | None = None
+
+    @property
+    def origin(self) -> Origin:
+        """What is recorded about where a result comes from."""
+        return Origin(self.method, self.bench.erasure, self.bench.seed, self.bench.fingerprint)
+
+    def rival(self, name: str) -> Trial:
+        """The same examples, explained by another method."""
+        return Trial(self.bench, name, self.rivals[name])
 
     def __post_init__(self) -> None:
         given, wanted = len(self.explanations), len(self.bench.examples)

@@ -8,9 +8,7 @@ from typing import ClassVar
 from saywhy.metrics.auprc import Auprc
 from saywhy.metrics.base import register
 from saywhy.metrics.gold import Gold
-from saywhy.metrics.plausibility import no_gold
-from saywhy.metrics.trial import Trial, Workbench
-from saywhy.types import Example, MetricResult
+from saywhy.types import Example
 
 __all__ = ["Truth"]
 
@@ -35,16 +33,11 @@ class Truth(Auprc):
     name: ClassVar[str] = "truth"
     family: ClassVar[str] = "truth"
     paper: ClassVar[str] = ""
+    _gold: ClassVar[str] = "planted reasons"
 
-    def check(self, bench: Workbench) -> None:
-        """Raise an error if no example has planted reasons."""
-        if not any(example.truth and any(example.rationales) for example in bench.examples):
-            raise no_gold(self.name, bench, "planted reasons")
-
-    def score(self, trial: Trial) -> MetricResult:
-        """Compare the ranking of the words with the planted ones."""
-        self.check(trial.bench)
-        return super().score(trial)
+    def usable(self, example: Example, space: str = "words") -> bool:
+        """Whether its reasons were planted."""
+        return example.truth and super().usable(example, space)
 
     def _counts(self, example: Example, gold: Gold) -> bool:
         return example.truth and super()._counts(example, gold)

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 __all__ = [
     "best_overlaps",
     "f1_score",
+    "jaccard",
     "macro_f1_from_confusion",
     "precision_recall_f1",
     "runs",
@@ -61,6 +62,18 @@ def token_counts(selected: ArrayLike, gold: ArrayLike) -> tuple[int, int, int]:
     if chosen.shape != truth.shape:
         raise ValueError(f"selection and gold must have one length, not {chosen.shape} and {truth.shape}")
     return int((chosen & truth).sum()), int(chosen.sum()), int(truth.sum())
+
+
+def jaccard(a: ArrayLike, b: ArrayLike) -> float:
+    """Size of the intersection over that of the union of two boolean vectors; 1 where both are empty.
+
+    Example:
+        >>> jaccard([True, True, False], [True, False, True])
+        0.3333333333333333
+    """
+    hits, first, second = token_counts(a, b)
+    union = first + second - hits
+    return hits / union if union else 1.0
 
 
 def runs(mask: ArrayLike, groups: ArrayLike | None = None) -> list[Range]:
