@@ -7,8 +7,9 @@ import pytest
 import torch
 
 import saywhy
-from saywhy.errors import OptionError
+from saywhy.errors import OptionError, SayWhyWarning
 from saywhy.models import TextModel
+from saywhy.types import Example
 from tests import zoo
 
 PLACE = {"bert": 0, "distilbert": 0, "albert": 0, "gpt2": -1, "llama": -1, "bart": -1}
@@ -81,3 +82,18 @@ def test_unknown_readings() -> None:
         saywhy.explain(zoo.shared(), "film", "attention", layers="first")
     with pytest.raises(OptionError, match="unknown query 'cls'"):
         saywhy.explain(zoo.shared(), "film", "attention", query="cls")
+
+
+def test_words_on_which_windows_overlap_are_not_counted_twice() -> None:
+    model = zoo.shared("bert")
+    long = " ".join(zoo.TEXTS * 4)
+    with pytest.warns(SayWhyWarning, match="windows"):
+        why = saywhy.explain(model, long, "attention", truncation="window")
+        item = model.encode([Example((long,))], truncation="window")[0]
+    shown = np.zeros(len(item.words))
+    for row in item.rows:
+        shown[np.unique(row.pieces.word)] += 1
+    assert set(shown.tolist()) == {1.0, 2.0}
+    scores = np.asarray(why.scores)  # type: ignore[attr-defined]
+    # An untrained network attends to all words about equally.
+    assert 0.6 < scores[shown == 2].mean() / scores[shown == 1].mean() < 1.5

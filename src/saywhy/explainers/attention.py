@@ -11,13 +11,13 @@ from torch import Tensor
 
 from saywhy.errors import OptionError
 from saywhy.explainers.base import Explainer, Request, register
-from saywhy.models import Encoded, Row, TextModel
+from saywhy.models import Encoded, TextModel
 from saywhy.models.attention_door import AttentionTap, tap_attention
 from saywhy.models.encoding import collate
 from saywhy.models.tasks import reads_last_token
 from saywhy.types import Explanation
 
-__all__ = ["Attention", "attention_of_query", "check_reading", "default_query", "row_weights", "tapped_calls"]
+__all__ = ["Attention", "attention_of_query", "check_reading", "default_query", "tapped_calls"]
 
 LAYERS = ("last", "mean")
 QUERIES = ("first", "last", "mean")
@@ -72,12 +72,8 @@ class Attention(Explainer):
         targets, _ = request.targets(scores, np.arange(len(encoded)))
         words, at = [], 0
         for item, target in zip(encoded, targets, strict=True):
-            weights = row_weights(model, item, int(target))
-            own = [
-                row.pieces.word_scores(found[at + i]) * w
-                for i, (row, w) in enumerate(zip(item.rows, weights, strict=True))
-            ]
-            words.append(np.asarray(np.sum(own, axis=0)))
+            own = [row.pieces.word_scores(found[at + i]) for i, row in enumerate(item.rows)]
+            words.append(_merge(item, own, int(target)))
             at += len(item.rows)
         costs = [{"forwards": len(item.rows)} for item in encoded]
         return self.word_scores(request, encoded, list(scores.numpy()), words, costs=costs, query=query)
@@ -115,9 +111,14 @@ def attention_of_query(table: Tensor, length: int, query: str) -> Tensor:
     return real[..., 0 if query == "first" else length - 1, :]
 
 
-def row_weights(model: TextModel, item: Encoded, target: int) -> list[float]:
-    """How much each row of an example counts: windows equally; of choices only the one asked about."""
-    rows: tuple[Row, ...] = item.rows
+def _merge(item: Encoded, own: list[np.ndarray], target: int) -> np.ndarray:
+    """The words' attention from that in each row: the mean over the windows that show a word; of choices the target's.
+
+    A sum would favour the words on which windows overlap.
+    """
     if item.example.choices:
-        return [float(i == target) for i in range(len(rows))]
-    return [1.0 / len(rows)] * len(rows)
+        return own[target]
+    shown = np.zeros(len(item.words))
+    for row in item.rows:
+        shown[np.unique(row.pieces.word)] += 1
+    return np.asarray(np.sum(own, axis=0) / np.maximum(shown, 1))
