@@ -11,7 +11,7 @@ import pytest
 ROOT = Path(__file__).parents[1] / "src" / "saywhy"
 ROOMS = [
     {"cli", "server", "__main__"},
-    {"reports", "studies"},
+    {"benchmarks", "reports", "studies"},
     {"metrics"},
     {"objectives"},
     {"explainers"},

@@ -9,7 +9,7 @@ import warnings
 import typer
 
 from saywhy import __version__
-from saywhy.cli import data, demo, evaluate, explain, listing, train
+from saywhy.cli import bench, data, demo, evaluate, explain, listing, train
 from saywhy.errors import SayWhyError, SayWhyWarning
 
 __all__ = ["app", "main"]
@@ -47,6 +47,7 @@ app.command("train")(train.train)
 app.command("evaluate")(evaluate.evaluate)
 app.command("list")(listing.list_names)
 app.add_typer(data.app, name="data")
+app.add_typer(bench.app, name="bench")
 
 
 def main(arguments: list[str] | None = None) -> None:

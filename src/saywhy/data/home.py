@@ -6,7 +6,7 @@ import os
 import sys
 from pathlib import Path
 
-__all__ = ["data_root"]
+__all__ = ["cache_root", "data_root"]
 
 
 def data_root(root: str | os.PathLike[str] | None = None) -> Path:
@@ -20,10 +20,15 @@ def data_root(root: str | os.PathLike[str] | None = None) -> Path:
         return Path(root).expanduser()
     if os.environ.get("SAYWHY_DATA"):
         return Path(os.environ["SAYWHY_DATA"]).expanduser()
+    return cache_root() / "data"
+
+
+def cache_root() -> Path:
+    """The folder ``saywhy`` in the user's cache as the platform has it; it need not exist."""
     if sys.platform == "win32":
         cache = Path(os.environ.get("LOCALAPPDATA", "~/AppData/Local"))
     elif sys.platform == "darwin":
         cache = Path("~/Library/Caches")
     else:
         cache = Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache")
-    return cache.expanduser() / "saywhy" / "data"
+    return cache.expanduser() / "saywhy"

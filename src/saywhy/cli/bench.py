@@ -1,0 +1,103 @@
+"""`saywhy bench`: how fast, beside others?"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from saywhy.cli.shared import Json, Seed, comma_list, print_json, show
+from saywhy.errors import OptionError
+
+__all__ = ["app"]
+
+app = typer.Typer(help="Measure speed beside other packages and the bare model calls.", no_args_is_help=True)
+
+
+@app.callback()
+def bench() -> None:
+    """Measure speed beside other packages and the bare model calls."""
+
+
+@app.command("peers")
+def peers(
+    model: Annotated[str | None, typer.Argument(help="A folder or hub name of a classifier of one text.")] = None,
+    data: Annotated[str, typer.Option(help="The dataset that the texts are made of.")] = "sst2",
+    tokens: Annotated[str, typer.Option(help="Lengths of the texts, separated by commas.")] = "32,128",
+    texts: Annotated[int, typer.Option(help="Texts of each length.")] = 20,
+    sampled_texts: Annotated[int, typer.Option(help="Of these, how many LIME and Kernel SHAP see.")] = 4,
+    names: Annotated[str, typer.Option("--peers", help="Which packages, separated by commas.")] = (
+        "captum,lime,shap,ferret"
+    ),
+    work: Annotated[
+        str | None, typer.Option(help="What to compare, separated by commas; by default everything.")
+    ] = None,
+    reference: Annotated[int, typer.Option(help="Samples of the explanations that errors are measured against.")] = (
+        10_000
+    ),
+    samples: Annotated[str, typer.Option(help="Samples on the curves of LIME and Kernel SHAP.")] = "125,250,500,1000",
+    install: Annotated[bool, typer.Option("--install", help="Only install the packages.")] = False,
+    out: Annotated[Path | None, typer.Option(help="Also write the table: a .md file, or JSON with all facts.")] = None,
+    seed: Seed = 0,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Print an estimate of the time and stop.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Compare CPU time with Captum, lime, shap and ferret, side by side in one run, one thread each.
+
+    Every package is installed on first use, pinned, into an environment of its own in the user's cache.
+
+    [bold]saywhy bench peers runs/sst2 --data sst2 --tokens 32 --texts 20[/bold]
+
+    [bold]saywhy bench peers runs/sst2 --peers captum --work integrated-gradients --dry-run[/bold]
+    """
+    from saywhy.benchmarks import Plan, compare, environment, estimate
+    from saywhy.benchmarks.comparison import WORK
+
+    def say(line: str) -> None:
+        typer.secho(line, err=True, dim=True)
+
+    if install:
+        for name in comma_list(names):
+            show(f"{name}: {environment(name, say)}")
+        return
+    if model is None:
+        raise OptionError("name a model to compare on, such as a folder that `saywhy train` wrote")
+    plan = Plan(
+        model=model,
+        data=data,
+        tokens=_numbers("tokens", tokens),
+        texts=texts,
+        sampled_texts=sampled_texts,
+        peers=tuple(comma_list(names)),
+        work=tuple(comma_list(work)) or tuple(WORK),
+        samples=_numbers("samples", samples),
+        reference=reference,
+        seed=seed,
+    )
+    if dry_run:
+        guess = estimate(plan)
+        if as_json:
+            print_json(guess)
+        else:
+            rows = ", ".join(f"{count:.0f} rows of {length} tokens" for length, count in guess["rows"].items())
+            show(f"about {guess['seconds'] / 60:.0f} minutes of CPU time: {rows}")
+        return
+    table = compare(plan, say)
+    if out is not None:
+        from saywhy.benchmarks.table import write_table
+
+        write_table(out, table)
+    if as_json:
+        print_json(table.to_dict())
+        return
+    show(table)
+    if out is not None:
+        show(f"wrote {out}")
+
+
+def _numbers(name: str, text: str) -> tuple[int, ...]:
+    found = comma_list(text)
+    if not found or not all(part.isdecimal() for part in found):
+        raise OptionError(f"--{name} {text!r}: write whole numbers, separated by commas")
+    return tuple(int(part) for part in found)
