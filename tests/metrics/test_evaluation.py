@@ -1,6 +1,8 @@
 from __future__ import annotations
 
+import gc
 import json
+import weakref
 from io import StringIO
 
 import pytest
@@ -9,8 +11,9 @@ from rich.console import Console
 import saywhy
 from saywhy.data import Dataset
 from saywhy.errors import CapabilityError, DataError, InputError, OptionError, UnknownNameError
-from saywhy.metrics import Sufficiency, evaluate
-from saywhy.types import Example, WordScores
+from saywhy.metrics import Sufficiency, evaluate, evaluation, source
+from saywhy.types import Example, Rationale, Span, WordScores
+from tests import zoo
 
 from .stubs import LABELS, WEIGHTS, header, marked, sigmoid
 
@@ -216,3 +219,157 @@ def test_pairs(model):
     example = Example(("a red car", "one red bus"), label="yes")
     table = evaluate(nli, [example], "leave-one-out", "comprehensiveness", bins=(0.3,))
     assert table["leave-one-out", "comprehensiveness"].value == pytest.approx(0.8)
+
+
+@pytest.fixture
+def small_blocks(monkeypatch):
+    monkeypatch.setattr(source, "_BLOCK_TEXTS", 5)
+
+
+EVERYTHING = ["faithfulness", "erasure", "readability", "agreement", "robustness", "plausibility", "truth", "accuracy"]
+EVERYTHING_ON_PAIRS = ["faithfulness", "erasure", "readability", "truth", "token-f1", "method-jaccard"]
+
+
+def test_blocks_change_nothing(model, monkeypatch):
+    methods = ["random", "leave-one-out"]
+    whole = evaluate(model, _examples(), methods, [*EVERYTHING, "macro-f1"], until=0.1)
+    monkeypatch.setattr(source, "_BLOCK_TEXTS", 5)
+    parts = evaluate(model, _examples(), methods, [*EVERYTHING, "macro-f1"], until=0.1)
+    assert parts == whole
+    assert [c.to_dict() for c in parts.comparisons()] == [c.to_dict() for c in whole.comparisons()]
+
+
+def test_iterators_are_read_as_they_are_needed(box, model, small_blocks):
+    read = []
+
+    def stream():
+        for i, example in enumerate(_examples()):
+            read.append((i, box.read))
+            yield example
+
+    table = evaluate(model, stream(), ["random", "leave-one-out"], ["sufficiency", "accuracy"])
+    assert table == evaluate(model, _examples(), ["random", "leave-one-out"], ["sufficiency", "accuracy"])
+    work = dict(read)
+    assert work[5] == 0  # a block ends when the next example would not fit
+    assert work[6] > 0
+    assert work[11] > work[6]
+
+
+def test_what_an_iterator_lacks_is_known_in_the_end(model):
+    with pytest.raises(DataError, match="token-f1 needs examples with a gold rationale, and none of the 2"):
+        evaluate(model, iter(["so bad", "so great"]), "random", "token-f1")
+    with pytest.raises(InputError, match="no example"):
+        evaluate(model, iter([]), "random")
+
+
+def test_gold_that_comes_late_counts(model, small_blocks):
+    plain = [Example(("so very bad it hurts",), id=str(i)) for i in range(7)]
+    table = evaluate(model, [*plain, *_examples(2)], "leave-one-out", ["token-f1", "truth"])
+    assert (table["leave-one-out", "token-f1"].n, table.n) == (2, 9)
+    assert any("7 of 9" in note for note in table["leave-one-out", "token-f1"].notes)
+
+
+def test_memory_does_not_grow_with_the_data(model, small_blocks, monkeypatch):
+    """What is alive while the data is read is no more than two blocks and their explanations."""
+    made, alive = [], []
+    explain = evaluation._explain
+
+    def explain_and_watch(*arguments):
+        found = explain(*arguments)
+        made.extend(weakref.ref(why) for why in found)
+        return found
+
+    monkeypatch.setattr(evaluation, "_explain", explain_and_watch)
+
+    def stream(n):
+        for i in range(n):
+            example = Example((f"a great film number {i}",), id=str(i))
+            made.append(weakref.ref(example))
+            gc.collect(0)
+            alive.append(sum(ref() is not None for ref in made))
+            yield example
+
+    metrics = ["faithfulness", "loo-correlation", "sensitivity"]
+    table = evaluate(model, stream(60), ["random", "leave-one-out"], metrics, keep=2)
+    assert table.n == 60
+    # Five examples, their explanations by two methods, and three more of each for sensitivity; and what is kept.
+    assert len(made) == 60 * (1 + 2 * 4)
+    assert max(alive) <= 2 * 5 * (1 + 2 * 4) + 2 * 3
+
+
+def test_the_first_examples_can_be_kept(model, small_blocks):
+    table = evaluate(model, _examples(), ["random", "leave-one-out"], "sufficiency", keep=7)
+    assert [e.id for e in table.examples] == [str(i) for i in range(7)]
+    assert len(table.explanations) == 14
+    assert {(w.method, w.header.texts) for w in table.explanations} == {
+        (m, e.texts) for m in table.methods for e in table.examples
+    }
+    none = evaluate(model, _examples(), ["random", "leave-one-out"], "sufficiency")
+    assert (none.examples, none.explanations) == ((), ())
+    assert none == table
+    shown = evaluate(model, _examples(), ["random"], "accuracy", keep=2)
+    assert [w.method for w in shown.explanations] == ["random"] * 2
+    with pytest.raises(OptionError, match="keep"):
+        evaluate(model, _examples(), "random", keep=-1)
+
+
+def test_ready_explanations_of_two_kinds_are_not_mixed_across_blocks(model, small_blocks):
+    examples = _examples(6)
+    words = [model.words(e) for e in examples]
+    scored = [WordScores(header(e), words=w, scores=(0.0,) * len(w)) for e, w in zip(examples, words, strict=True)]
+    last = Rationale(header(examples[5]), words=words[5], selected=(True,) * len(words[5]))
+    with pytest.raises(InputError, match="mix"):
+        evaluate(model, examples, {"mine": [*scored[:5], last]}, "sufficiency")
+
+
+def test_metrics_that_compare_methods_or_explain_again(model, box):
+    both = evaluate(model, _examples(8), ["random", "leave-one-out"], ["method-jaccard", "sensitivity"])
+    one, other = (both[m, "method-jaccard"] for m in both.methods)
+    assert one.bins == {"leave-one-out": one.value}
+    assert one.values == other.values
+    assert both["leave-one-out", "sensitivity"].value < both["random", "sensitivity"].value
+    box.read = 0
+    with pytest.raises(OptionError, match="at least two"):
+        evaluate(model, _examples(2), "random", "method-jaccard")
+    ready = {"mine": [None, None]}
+    with pytest.raises(OptionError, match="name methods instead"):
+        evaluate(model, _examples(2), ready, "sensitivity")
+    assert box.read == 0
+
+
+def test_alignments_of_a_network():
+    model = zoo.pair_classifier()
+    gold = ((Span(0, 0, 6), Span(1, 0, 10)),)
+    examples = [Example(zoo.PAIR, alignments=gold, truth=True), Example(("A film.", "Dull and lifeless"))]
+    table = evaluate(
+        model, examples, ["leave-one-out", "gradient"], [*EVERYTHING_ON_PAIRS, "loo-correlation"], space="alignments"
+    )
+    assert table.erasure == "co-attention"
+    assert table["leave-one-out", "loo-correlation"].value == pytest.approx(1.0)
+    assert table["leave-one-out", "truth"].n == 1
+    full, aorc = table["gradient", "fidelity"], table["gradient", "aorc"]
+    assert aorc.bins["1"] == 0.0
+    assert aorc.bins["0.2"] == pytest.approx(full.value)
+
+
+def test_spaces_are_checked_before_any_work(model, box):
+    box.read = 0
+    pair = zoo.pair_classifier()
+    cases = [
+        (model, "leave-one-out", "sufficiency", {"space": "cells"}, "unknown space 'cells'"),
+        (model, "leave-one-out", "sufficiency", {"space": "alignments"}, "between two texts"),
+        (pair, "attention", "sufficiency", {"space": "alignments"}, "'attention' does not explain alignments; these"),
+        (pair, "gradient", "iou-f1", {"space": "alignments"}, "iou-f1 measures explanations over words"),
+        (pair, "gradient", "aorc", {"space": "alignments", "erasure": "delete"}, "co-attention"),
+        (
+            pair,
+            "gradient",
+            "aorc",
+            {"method_options": {"gradient": {"space": "alignments"}}},
+            "the metrics measure words",
+        ),
+    ]
+    for given, method, metric, options, said in cases:
+        with pytest.raises(saywhy.SayWhyError, match=said):
+            evaluate(given, [Example(zoo.PAIR)] if given is pair else _examples(2), method, metric, **options)
+    assert box.read == 0

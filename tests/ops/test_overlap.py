@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from sklearn.metrics import confusion_matrix, f1_score, precision_recall_fscore_support
 
 from saywhy.ops import overlap
-from saywhy.ops.overlap import best_overlaps, precision_recall_f1, runs, span_counts, token_counts
+from saywhy.ops.overlap import best_overlaps, jaccard, precision_recall_f1, runs, span_counts, token_counts
 
 MASKS = st.lists(st.tuples(st.booleans(), st.booleans(), st.integers(0, 1)), min_size=1, max_size=25)
 
@@ -67,3 +67,13 @@ def test_ratios_over_nothing_are_zero():
 def test_lengths_are_checked():
     with pytest.raises(ValueError, match="one length"):
         token_counts([True], [True, False])
+
+
+@given(MASKS)
+def test_jaccard_is_that_of_sets(rows):
+    a, b = [r[0] for r in rows], [r[1] for r in rows]
+    first, second = ({i for i, x in enumerate(mask) if x} for mask in (a, b))
+    union = first | second
+    assert jaccard(a, b) == (len(first & second) / len(union) if union else 1.0)
+    assert jaccard(a, a) == 1.0
+    assert jaccard(a, b) == jaccard(b, a)

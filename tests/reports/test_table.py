@@ -3,6 +3,7 @@ from __future__ import annotations
 import math
 
 from saywhy.reports import arrange, findings
+from saywhy.types import MetricResult
 
 from .conftest import result
 
@@ -72,3 +73,18 @@ def test_findings_say_who_is_no_better_than_random() -> None:
 
 def test_results_of_the_model_are_not_in_the_table() -> None:
     assert arrange([result("accuracy", "", 0.9)]) == ((), ())
+
+
+def test_methods_are_compared_with_random_example_by_example() -> None:
+    hard = [0.1 * i for i in range(10)]
+
+    def made(method: str, gain: float) -> MetricResult:
+        values = tuple(h + gain for h in hard)
+        mean = sum(values) / len(values)
+        wide = {"n": 10, "values": values, "method": method}
+        return MetricResult("truth", mean, mean - 0.2, mean + 0.2, **wide)  # type: ignore[arg-type]
+
+    # The intervals overlap because examples differ, but every example is better by the same amount.
+    _, rows = arrange([made("better", 0.05), made("same", 0.0), made("random", 0.0)])
+    ((_, said),) = findings(rows)
+    assert said.endswith("same is not clearly better than random.")

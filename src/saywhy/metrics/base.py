@@ -51,6 +51,8 @@ class Metric(ABC):
     family: ClassVar[str]
     of: ClassVar[str] = "method"
     spaces: ClassVar[tuple[str, ...]] = ("words",)
+    compares: ClassVar[bool] = False  # looks at the other methods of the run
+    repeats: ClassVar[bool] = False  # explains changed inputs
     paper: ClassVar[str] = ""
 
     def __post_init__(self) -> None:

@@ -13,7 +13,7 @@ from saywhy.errors import OptionError
 from saywhy.ops.bootstrap import Statistic, first_column, paired_difference
 from saywhy.types import SCHEMA, MetricResult
 
-__all__ = ["Comparison", "Evidence", "compare_results"]
+__all__ = ["Comparison", "Evidence", "compare_results", "is_mean"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,8 +50,18 @@ class Comparison:
     variant: Mapping[str, Any] = field(default_factory=dict)
 
     @property
+    def enough(self) -> bool:
+        """Whether there are so many examples that all of them could agree by chance less often than the level allows.
+
+        The bootstrap of very few examples is too sure of itself; at 95 % it takes six.
+        """
+        return 2.0 ** (1 - self.n) <= 1 - self.level
+
+    @property
     def verdict(self) -> str:
         """``better``, ``worse`` or ``no clear difference``, of the first method."""
+        if not self.enough:
+            return "no clear difference"
         if self.low > 0:
             return "better"
         return "worse" if self.high < 0 else "no clear difference"
@@ -67,7 +77,8 @@ class Comparison:
         low, high = sorted((sign * self.low, sign * self.high))
         numbers = f"{sign * self.difference:z.3f} [{low:z.3f}, {high:z.3f}]"
         if self.verdict == "no clear difference":
-            return f"{self.metric}: no clear difference between {self.first} and {self.second}, {numbers}"
+            few = "" if self.enough else f"; {self.n} example{'s' * (self.n != 1)} cannot tell"
+            return f"{self.metric}: no clear difference between {self.first} and {self.second}, {numbers}{few}"
         return f"{self.metric}: {self.first} is {self.verdict} than {self.second} by {numbers}"
 
 
@@ -108,10 +119,16 @@ def compare_results(
     return Comparison(first.name, first.method, second.method, value, low, high, len(at), level, dict(first.variant))
 
 
-def _from_values(result: MetricResult) -> Evidence:
+def is_mean(result: MetricResult) -> bool:
+    """Whether a result is the mean of its examples' values, so that these will do to compare it."""
     values = np.asarray(result.values, dtype=np.float64)
     # Micro averages and the like have values of examples too, but are not their mean.
-    if not len(values) or not np.isclose(values.mean(), result.value, rtol=1e-9, atol=1e-12):
+    return len(values) == result.n > 0 and bool(np.isclose(values.mean(), result.value, rtol=1e-9, atol=1e-12))
+
+
+def _from_values(result: MetricResult) -> Evidence:
+    values = np.asarray(result.values, dtype=np.float64)
+    if not is_mean(result):
         raise OptionError(
             f"{result.name} of {result.method} is not the mean of its examples' values; compare in a table"
         )

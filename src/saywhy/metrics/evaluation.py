@@ -106,17 +106,18 @@ def evaluate(
         made = {name: _picked(name, ready[name], block) for name in names} if ready is not None else {}
         for metric in of_model:
             parts["", metric].append(metric.measure(bench.trial()))
-        if of_methods:
-            made = made or {name: _explain(loaded, examples, name, {**run, **extra[name]}) for name in names}
-            for name in names:
-                trial = _trial(bench, name, made, None if ready is not None else {**run, **extra[name]})
-                for metric in of_methods:
-                    metric.prepare(trial)
-                for metric in of_methods:
-                    parts[name, metric].append(metric.measure(trial))
-        room = keep - len(kept)
-        kept += examples[: max(room, 0)]
-        shown += [why for given in made.values() for why in given[: max(room, 0)]]
+        room = max(keep - len(kept), 0)
+        wanted = examples if of_methods else examples[:room]
+        if ready is None and wanted:
+            made = {name: _explain(loaded, wanted, name, {**run, **extra[name]}) for name in names}
+        for name in names if of_methods else ():
+            trial = _trial(bench, name, made, None if ready is not None else {**run, **extra[name]})
+            for metric in of_methods:
+                metric.prepare(trial)
+            for metric in of_methods:
+                parts[name, metric].append(metric.measure(trial))
+        kept += examples[:room]
+        shown += [why for given in made.values() for why in given[:room]]
         n += len(examples)
     if n == 0:
         raise InputError("there is no example to measure on")
@@ -178,7 +179,7 @@ def expand_metrics(
 
 
 def _check(
-    chosen: Iterable[Metric],
+    chosen: Sequence[Metric],
     names: Sequence[str],
     ready: Mapping[str, Sequence[Explanation]] | None,
     extra: Mapping[str, Mapping[str, Any]],
@@ -188,6 +189,11 @@ def _check(
         raise OptionError(f"{', '.join(of_methods)} measure explanations: name at least one method")
     if "" in names:
         raise OptionError("a method's name must not be empty")
+    for metric in chosen:
+        if metric.compares and len(names) < 2:
+            raise OptionError(f"{metric.name} compares methods: name at least two")
+        if metric.repeats and ready is not None:
+            raise OptionError(f"{metric.name} explains changed texts: name methods instead of giving explanations")
     for name in extra:
         if name not in names or ready is not None:
             raise OptionError(f"method_options for {name!r}, which is not one of the methods to run")

@@ -48,6 +48,7 @@ class MethodJaccard(Metric):
     name: ClassVar[str] = "method-jaccard"
     family: ClassVar[str] = "agreement"
     spaces: ClassVar[tuple[str, ...]] = ("words", "alignments")
+    compares: ClassVar[bool] = True
     paper: ClassVar[str] = "REGEX, section 4.4"
 
     def __post_init__(self) -> None:

@@ -61,6 +61,7 @@ class Sensitivity(Metric):
 
     name: ClassVar[str] = "sensitivity"
     family: ClassVar[str] = "robustness"
+    repeats: ClassVar[bool] = True
     paper: ClassVar[str] = "Yeh et al., NeurIPS 2019"
 
     def __post_init__(self) -> None:

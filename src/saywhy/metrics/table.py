@@ -6,6 +6,7 @@ import html
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 from saywhy.errors import OptionError
@@ -105,7 +106,8 @@ class EvaluationTable:
         for _, cell in self._columns():
             for method, result in cell.items():
                 wanted = method != second and first in (None, method)
-                if wanted and second in cell:
+                # A metric of pairs of methods has compared them already.
+                if wanted and second in cell and second not in result.bins:
                     made.append(self._compare(result, cell[second]))
         return made
 
@@ -122,7 +124,7 @@ class EvaluationTable:
             "schema": SCHEMA,
             **facts,
             "results": [r.to_dict() for r in self.results],
-            "comparisons": [c.to_dict() for c in self._against_chance()],
+            "comparisons": [c.to_dict() for c in self._against_chance],
         }
 
     def to_json(self, indent: int | None = None) -> str:
@@ -131,7 +133,7 @@ class EvaluationTable:
 
     def __str__(self) -> str:
         lines = [f"{r.method + ': ' if r.method else ''}{r}" for r in self.results]
-        return "\n".join([self._title(), *lines, *map(str, self._against_chance())])
+        return "\n".join([self._title(), *lines, *map(str, self._against_chance)])
 
     def __rich__(self) -> Any:
         from rich.console import Group
@@ -197,9 +199,10 @@ class EvaluationTable:
             )
         if any(r.erasure for r in self.results):
             lines.append(f"erasure: {self.erasure}")
-        lines += [str(comparison) for comparison in self._against_chance()]
+        lines += [str(comparison) for comparison in self._against_chance]
         return "\n".join(lines)
 
+    @cached_property
     def _against_chance(self) -> list[Comparison]:
         return self.comparisons() if CHANCE in self.methods else []
 

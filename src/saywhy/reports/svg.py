@@ -46,9 +46,11 @@ def dots(row: Row) -> str:
 
 
 def curves(row: Row, methods: Sequence[str]) -> str:
-    """The value at each erasure size, one line a method; empty where no result has bins."""
+    """The value at each erasure size, one line a method; empty where no result has bins of sizes."""
     shown = [
-        (methods.index(c.method), c.method, c.result.bins) for c in row.cells if c.result and len(c.result.bins) > 1
+        (methods.index(c.method), c.method, c.result.bins)
+        for c in row.cells
+        if c.result and len(c.result.bins) > 1 and not set(c.result.bins) <= set(methods)
     ]
     if not shown:
         return ""

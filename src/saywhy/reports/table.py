@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from saywhy.metrics.comparison import compare_results, is_mean
 from saywhy.types import MetricResult
 
 __all__ = ["Cell", "Row", "arrange", "findings"]
@@ -64,7 +65,7 @@ def arrange(results: Sequence[MetricResult]) -> tuple[tuple[str, ...], tuple[Row
 
 
 def findings(rows: Sequence[Row]) -> list[tuple[str, str]]:
-    """For each row: its title, and who leads and whose interval meets that of chance, in plain words."""
+    """For each row: its title, and who leads and who is not clearly better than chance, in plain words."""
     out = []
     for row in rows:
         best = next((c.result for c in row.cells if c.best and c.result is not None), None)
@@ -120,6 +121,9 @@ def _overlap(one: MetricResult, other: MetricResult) -> bool:
 
 
 def _beats(one: MetricResult, chance: MetricResult, higher: bool) -> bool:
+    if one.n == chance.n and is_mean(one) and is_mean(chance):
+        return compare_results(one, chance).verdict == "better"
+    # Without values of examples that could be paired, intervals apart are the safe sign.
     return one.low > chance.high if higher else one.high < chance.low
 
 
