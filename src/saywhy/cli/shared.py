@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 import sys
 from collections.abc import Sequence
 from typing import Annotated, Any
@@ -50,14 +49,8 @@ def parse_options(given: Sequence[str] | None, reserved: Sequence[str] = ()) -> 
     """
     import yaml
 
-    class Loader(yaml.SafeLoader):
-        """YAML 1.2's idea of what is a truth value."""
+    from saywhy.data.yaml12 import read_yaml
 
-    truth, number = "tag:yaml.org,2002:bool", "tag:yaml.org,2002:float"
-    resolvers = yaml.SafeLoader.yaml_implicit_resolvers.items()
-    Loader.yaml_implicit_resolvers = {k: [r for r in known if r[0] != truth] for k, known in resolvers}
-    Loader.add_implicit_resolver(truth, re.compile("^(?:true|True|false|False)$"), list("tTfF"))
-    Loader.add_implicit_resolver(number, re.compile(r"^[-+]?[0-9]+(?:\.[0-9]*)?[eE][-+]?[0-9]+$"), list("-+0123456789"))
     options: dict[str, Any] = {}
     for item in given or ():
         key, equals, value = item.partition("=")
@@ -66,7 +59,7 @@ def parse_options(given: Sequence[str] | None, reserved: Sequence[str] = ()) -> 
         if key.strip().replace("-", "_") in reserved:
             raise OptionError(f"{key.strip()!r} has an option of its own: --{key.strip().replace('_', '-')}")
         try:
-            options[key.strip().replace("-", "_")] = yaml.load(value, Loader=Loader)
+            options[key.strip().replace("-", "_")] = read_yaml(value)
         except yaml.YAMLError as error:
             raise OptionError(f"cannot read the value of option {key!r}: {value!r}") from error
     return options

@@ -1,0 +1,362 @@
+"""From a study to its cells: sweeps made into single runs, everything checked before any work."""
+
+from __future__ import annotations
+
+import hashlib
+import inspect
+import itertools
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from saywhy.data import load_dataset
+from saywhy.data.corpus import datasets
+from saywhy.errors import SayWhyError
+from saywhy.explainers import methods
+from saywhy.explainers.inquiry import SPACES
+from saywhy.explainers.run import make_explainer
+from saywhy.metrics import expand_metrics
+from saywhy.metrics.base import Metric
+from saywhy.metrics.trial import Workbench
+from saywhy.models.networks import networks
+from saywhy.objectives import objectives, train
+from saywhy.studies.cells import Cell, environment
+from saywhy.studies.schema import DataRef, EvaluateStep, Named, Source, Study, TrainStep
+
+__all__ = ["Plan", "make_plan"]
+
+_SAMPLE = 20  # examples looked at to see what a dataset offers
+_OF_EXPLAIN = frozenset({"target", "against"})
+_PAIRS = frozenset({"text", "pair"})  # a dataset of pairs has texts as well
+
+
+@dataclass(frozen=True)
+class Plan:
+    """All cells of a study, those that others need first."""
+
+    study: Study
+    cells: tuple[Cell, ...]
+
+    def only(self, words: Sequence[str]) -> Plan:
+        """The cells whose titles have all the words, and what they need."""
+        if not words:
+            return self
+        wanted = {c.name for c in self.cells if all(w.casefold() in c.title.casefold() for w in words)}
+        for cell in reversed(self.cells):
+            if cell.name in wanted:
+                wanted.update(cell.needs)
+        return Plan(self.study, tuple(c for c in self.cells if c.name in wanted))
+
+
+def make_plan(study: Study, source: Source) -> Plan:
+    """Check a study and unfold it.
+
+    Raises:
+        StudyError: a name that does not exist, an option that a thing does not have, a metric that cannot apply to a
+            dataset, steps that need each other; names the line.
+    """
+    planner = _Planner(study, source)
+    for name in study.train:
+        planner.train(name)
+    for name in study.evaluate:
+        planner.evaluate(name)
+    return Plan(study, tuple({cell.name: cell for cell in planner.cells}.values()))
+
+
+class _Planner:
+    def __init__(self, study: Study, source: Source) -> None:
+        self.study = study
+        self.source = source
+        self.environment = environment(study.threads)
+        self.cells: list[Cell] = []
+        self.trained: dict[str, list[Cell]] = {}
+        self.tasks: dict[str, str] = {}  # of the models of a step
+        self._open: list[str] = []
+        self._samples: dict[str, tuple[str, list[Any]]] = {}
+
+    # -- training ------------------------------------------------------------------------------------------------
+
+    def train(self, name: str) -> list[Cell]:
+        """The cells of a step, made on first use."""
+        if name in self.trained:
+            return self.trained[name]
+        if name in self._open:
+            circle = " -> ".join([*self._open[self._open.index(name) :], name])
+            raise self.source.error(f"these steps wait for each other: {circle}", ("train", name))
+        self._open.append(name)
+        step, at = self.study.train[name], ("train", name)
+        self._check_training(step, at)
+        made = []
+        for place, data in enumerate(step.data):
+            task, _ = self._sample(data, (*at, "data", place))
+            self.tasks[name] = task
+            for objective, model, options in itertools.product(step.objective, step.model, _unfold(step.options)):
+                for base in self._bases(model):
+                    seeds = step.seeds or self.study.seeds
+                    for seed in seeds:
+                        started = self._seeded(base, seed)
+                        variant = _variant(step, objective=objective, model=model, data=data.title, **options)
+                        config = {
+                            "objective": objective,
+                            "data": self._data(data, seed),
+                            "model": {"cell": started.name} if started else model,
+                            "options": options,
+                            "seed": seed,
+                        }
+                        facts = {"step": name, "model": _title(name, variant), "variant": variant, "seed": seed}
+                        needs = (started.name,) if started else ()
+                        made.append(Cell("train", config, self.environment, needs, facts))
+        self._open.pop()
+        self.cells += made
+        self.trained[name] = made
+        return made
+
+    def _check_training(self, step: TrainStep, at: tuple[str | int, ...]) -> None:
+        for place, objective in enumerate(step.objective):
+            path = (*at, "objective", place)
+            with self.source_errors(path):
+                kind = objectives[objective].value
+            known = {*inspect.signature(train).parameters, *inspect.signature(kind).parameters}
+            known -= {"objective", "data", "model", "out", "seed", "resume", "dry_run", "optimiser", "options"}
+            for option in step.options:
+                if option.replace("-", "_") not in known:
+                    raise self.source.error(
+                        f"neither training nor {objective} has an option {option!r}; there are "
+                        f"{', '.join(sorted(known))}",
+                        (*at, "options", option),
+                    )
+        for place, model in enumerate(step.model):
+            if model not in networks and model not in self.study.train and not Path(model).exists():
+                raise self.source.error(
+                    f"{model!r} is no network ({', '.join(networks.names())}), no step of train and no folder",
+                    (*at, "model", place),
+                )
+
+    def _bases(self, model: str) -> list[list[Cell]]:
+        """The models of another step to start from, seeds grouped; an empty group where there is none."""
+        if model not in self.study.train:
+            return [[]]
+        groups: dict[str, list[Cell]] = {}
+        for cell in self.train(model):
+            groups.setdefault(cell.facts["model"], []).append(cell)
+        return list(groups.values())
+
+    @staticmethod
+    def _seeded(group: list[Cell], seed: int) -> Cell | None:
+        same = [cell for cell in group if cell.facts["seed"] == seed]
+        return next(iter(same or group), None)
+
+    # -- measuring -----------------------------------------------------------------------------------------------
+
+    def evaluate(self, name: str) -> None:
+        """The cells of a step."""
+        step, at = self.study.evaluate[name], ("evaluate", name)
+        chosen = self._check_names(step, at)
+        groups = [step.methods] if any(_compares(m) for m in chosen) else [[method] for method in step.methods]
+        for place, data in enumerate(step.data):
+            task, examples = self._sample(data, (*at, "data", place))
+            self._check_fit(step, at, chosen, data, task, examples)
+            for number, model in enumerate(step.model):
+                for cell, seed in self._models(model, step, (*at, "model", number), task):
+                    shared = {
+                        "model": {"cell": cell.name} if cell else {"path": model},
+                        "data": self._data(data, seed),
+                        "space": step.space,
+                        "erasure": step.erasure,
+                        "truncation": step.truncation,
+                        "batch_size": step.batch_size,
+                        "examples": step.examples,
+                        "seed": seed,
+                    }
+                    for group, wanted in self._tasks_of(groups, step, chosen):
+                        config = {
+                            **shared,
+                            "methods": [{"name": m.name, "options": m.options, "title": m.title} for m in group],
+                            "metrics": [{"name": m.name, "options": m.options, "title": m.title} for m in wanted],
+                        }
+                        facts = {
+                            "step": name,
+                            "model": cell.facts["model"] if cell else model,
+                            "variant": dict(cell.facts["variant"]) if cell else {},
+                            "data": data.title,
+                            "method": ", ".join(m.title for m in group),
+                            "seed": seed,
+                        }
+                        needs = (cell.name,) if cell else ()
+                        self.cells.append(Cell("evaluate", config, self.environment, needs, facts))
+
+    @staticmethod
+    def _tasks_of(
+        groups: list[list[Named]], step: EvaluateStep, chosen: Sequence[Metric]
+    ) -> Iterator[tuple[list[Named], list[Named]]]:
+        """What is measured in one cell: metrics of the model by themselves, those of methods method by method."""
+        of = {m.name: m.of for m in chosen}
+        families = {m.family for m in chosen if m.of == "model"}
+        of_model = [m for m in step.metrics if of.get(m.name) == "model" or m.name in families]
+        of_methods = [m for m in step.metrics if m not in of_model]
+        if of_model:
+            yield [], of_model
+        if of_methods:
+            for group in groups:
+                yield group, of_methods
+
+    def _check_names(self, step: EvaluateStep, at: tuple[str | int, ...]) -> list[Metric]:
+        if step.space not in SPACES:
+            raise self.source.error(f"unknown space {step.space!r}; use one of {', '.join(SPACES)}", (*at, "space"))
+        titles: set[str] = set()
+        for place, method in enumerate(step.methods):
+            path = (*at, "methods", place)
+            with self.source_errors(path):
+                make_explainer(method.name, {k: v for k, v in method.options.items() if k not in _OF_EXPLAIN})
+            if method.title in titles:
+                raise self.source.error(f"method {method.title!r} comes twice; give one of them a label", path)
+            titles.add(method.title)
+        chosen: list[Metric] = []
+        for place, metric in enumerate(step.metrics):
+            with self.source_errors((*at, "metrics", place)):
+                found = expand_metrics(metric.name, metric.options)
+            for one in found:
+                if step.space not in one.spaces:
+                    raise self.source.error(
+                        f"metric {one.name!r} does not apply to {step.space}", (*at, "metrics", place)
+                    )
+                if one.of == "method" and not step.methods:
+                    raise self.source.error(
+                        f"metric {one.name!r} measures explanations: name at least one method", (*at, "metrics", place)
+                    )
+            chosen += found
+        return chosen
+
+    def _check_fit(
+        self,
+        step: EvaluateStep,
+        at: tuple[str | int, ...],
+        chosen: Sequence[Metric],
+        data: DataRef,
+        task: str,
+        examples: list[Any],
+    ) -> None:
+        for place, method in enumerate(step.methods):
+            entry = methods[method.name]
+            if entry.tasks and task not in entry.tasks:
+                raise self.source.error(
+                    f"method {method.name!r} does {', '.join(entry.tasks)}; {data.title} is {task}",
+                    (*at, "methods", place),
+                )
+        bench = Workbench(_Anything(), examples, erasure=step.erasure or "delete", space=step.space)
+        for place, metric in enumerate(step.metrics):
+            for one in expand_metrics(metric.name, metric.options):
+                try:
+                    one.check(bench)
+                except SayWhyError as error:
+                    raise self.source.error(
+                        f"metric {one.name!r} cannot apply to {data.title}: {error}", (*at, "metrics", place)
+                    ) from None
+
+    def _models(
+        self, model: str, step: EvaluateStep, at: tuple[str | int, ...], task: str
+    ) -> Iterator[tuple[Cell | None, int]]:
+        if model in self.study.train:
+            trained = self.train(model)
+            own = self.tasks[model]
+            if own != task and {own, task} != _PAIRS:
+                raise self.source.error(f"the models of {model!r} do {own}; the data is {task}", at)
+            for cell in trained:
+                yield cell, int(cell.facts["seed"])
+            return
+        if not Path(model).exists():
+            raise self.source.error(f"{model!r} is no step of train and no folder or file", at)
+        for seed in step.seeds or self.study.seeds:
+            yield None, seed
+
+    # -- data ----------------------------------------------------------------------------------------------------
+
+    def _data(self, data: DataRef, seed: int) -> dict[str, Any]:
+        config = data.model_dump(exclude={"label"})
+        config["seed"] = seed if data.seed == "run" else data.seed
+        if data.name not in datasets:
+            config["content"] = _digest(Path(data.name))
+        return config
+
+    def _sample(self, data: DataRef, path: tuple[str | int, ...]) -> tuple[str, list[Any]]:
+        """The task of a dataset, and some of its examples."""
+        if not isinstance(data.seed, int) and data.seed != "run":
+            raise self.source.error(f"seed must be a number or 'run', not {data.seed!r}", path)
+        key = json.dumps(data.model_dump(exclude={"limit", "label"}), sort_keys=True, default=str)
+        if key not in self._samples:
+            with self.source_errors(path):
+                found = load_dataset(data.name, **data.options)
+                examples = list(itertools.islice(found[data.split or found.evaluation_split], _SAMPLE))
+            self._samples[key] = (found.task, examples)
+        return self._samples[key]
+
+    def source_errors(self, path: tuple[str | int, ...]) -> _Located:
+        """A mistake found inside is one of the file, at this place."""
+        return _Located(self.source, path)
+
+
+@dataclass
+class _Located:
+    source: Source
+    path: tuple[str | int, ...]
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(self, kind: Any, error: BaseException | None, trace: Any) -> None:
+        if isinstance(error, SayWhyError | TypeError):
+            raise self.source.error(str(error), self.path) from None
+
+
+class _Anything:
+    """Stands in for a model where only examples are looked at."""
+
+    fingerprint = ""
+    splitter = "unicode"
+
+    def predict(self, inputs: Any, *, batch_size: int = 32, truncation: str = "error") -> list[Any]:
+        raise NotImplementedError
+
+    def label_index(self, label: str | int, example: Any = None) -> int:
+        return 0
+
+
+def _compares(metric: Metric) -> bool:
+    """Whether a metric looks at several methods at once."""
+    return metric.family == "agreement"
+
+
+def _unfold(options: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Every combination of the options whose values are lists; a list in a list is one value."""
+    keys = [key.replace("-", "_") for key in options]
+    lists = [value if isinstance(value, list) else [value] for value in options.values()]
+    return [dict(zip(keys, values, strict=True)) for values in itertools.product(*lists)]
+
+
+def _variant(step: TrainStep, **values: Any) -> dict[str, Any]:
+    """What tells the models of a step from each other: the values of everything that was given as a list."""
+    swept: dict[str, list[Any]] = {"objective": step.objective, "model": step.model, "data": step.data}
+    swept |= {key.replace("-", "_"): value for key, value in step.options.items() if isinstance(value, list)}
+    return {key: values[key] for key, given in swept.items() if len(given) > 1}
+
+
+def _title(step: str, variant: Mapping[str, Any]) -> str:
+    if not variant:
+        return step
+    if set(variant) == {"objective"}:
+        return str(variant["objective"])
+    return f"{step} ({', '.join(f'{key}={value}' for key, value in variant.items())})"
+
+
+def _digest(path: Path) -> str:
+    """Of the files of a user's own data: a changed file is another cell."""
+    digest = hashlib.blake2b(digest_size=10)
+    for file in sorted(path.rglob("*")) if path.is_dir() else [path]:
+        if file.is_file():
+            digest.update(file.name.encode())
+            with file.open("rb") as content:
+                while block := content.read(1 << 20):
+                    digest.update(block)
+    return digest.hexdigest()

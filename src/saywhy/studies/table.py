@@ -1,0 +1,309 @@
+"""The table of a study: every number over seeds, with its deviation, its interval and a mark."""
+
+from __future__ import annotations
+
+import csv
+import io
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field, fields
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from saywhy.studies.plan import Plan
+
+__all__ = ["Row", "StudyTable", "make_table"]
+
+SAMPLES = 2000
+LEVEL = 0.95
+BETTER, WORSE = "+", "-"
+
+
+@dataclass(frozen=True)
+class Row:
+    """One number: a metric of a method (or of the model) on a dataset, over seeds.
+
+    Attributes:
+        step: of the study's ``evaluate``.
+        model: title of the model; ``variant`` has what was swept.
+        data: title of the dataset.
+        method: title of the method, empty for metrics of the model.
+        metric: title of the metric.
+        value: mean over seeds.
+        deviation: standard deviation over seeds; 0 for one.
+        low: lower bound of the interval, by a bootstrap over seeds and, within them, over examples.
+        high: its upper bound.
+        mark: ``+`` or ``-`` where it is clearly better or worse than the baseline method, by a paired bootstrap.
+        difference: from the baseline, with its interval; None where there is none.
+        seeds: the values of the seeds, by seed.
+        n: examples.
+        higher_is_better: direction.
+        paper: the paper's value, if it has one.
+    """
+
+    step: str
+    model: str
+    data: str
+    method: str
+    metric: str
+    value: float
+    deviation: float
+    low: float
+    high: float
+    n: int
+    higher_is_better: bool
+    mark: str = ""
+    difference: tuple[float, float, float] | None = None
+    seeds: Mapping[str, float] = field(default_factory=dict)
+    variant: Mapping[str, Any] = field(default_factory=dict)
+    paper: float | None = None
+
+
+@dataclass(frozen=True)
+class StudyTable:
+    """All rows of a study, in the order of its plan."""
+
+    rows: tuple[Row, ...]
+
+    def to_dict(self) -> list[dict[str, Any]]:
+        """Plain JSON types."""
+        return [asdict(row) for row in self.rows]
+
+    def to_csv(self) -> str:
+        """A line for each row; seeds and variants as columns."""
+        text = io.StringIO()
+        records = self._records()
+        writer = csv.DictWriter(text, fieldnames=list(records[0]) if records else [], lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(records)
+        return text.getvalue()
+
+    def to_latex(self) -> str:
+        r"""Tables with ``booktabs``: one for each model and dataset, methods by metrics; the best value is bold."""
+        return "\n".join(_latex(key, rows) for key, rows in self.groups().items())
+
+    def write_parquet(self, path: str | os.PathLike[str]) -> None:
+        """The same as `to_csv`, as a Parquet file."""
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+
+        pq.write_table(pa.Table.from_pylist(self._records()), Path(path))
+
+    def groups(self) -> dict[tuple[str, str, str], list[Row]]:
+        """The rows by step, model and dataset."""
+        found: dict[tuple[str, str, str], list[Row]] = {}
+        for row in self.rows:
+            found.setdefault((row.step, row.model, row.data), []).append(row)
+        return found
+
+    def orderings(self) -> tuple[int, int, list[str]]:
+        """How many of the paper's orderings of methods and models hold here, of how many; a line for each that does not."""
+        held, total, broken = 0, 0, []
+        groups: dict[tuple[str, ...], list[Row]] = {}
+        for row in self.rows:
+            if row.paper is not None:
+                groups.setdefault((row.data, row.metric, "" if row.method else "model"), []).append(row)
+        for (data, metric, _), rows in groups.items():
+            for i, a in enumerate(rows):
+                for b in rows[i + 1 :]:
+                    # Two methods on one model, or one method on two models: other pairs say nothing.
+                    if a.paper is None or b.paper is None or (a.model != b.model and a.method != b.method):
+                        continue
+                    if a.paper == b.paper:
+                        continue
+                    total += 1
+                    if (a.paper > b.paper) == (a.value > b.value) and a.value != b.value:
+                        held += 1
+                        continue
+                    high, low = (a, b) if a.paper > b.paper else (b, a)
+                    broken.append(
+                        f"{data}, {metric}: the paper has {_who(high)} above {_who(low)} "
+                        f"({high.paper:g} against {low.paper:g}); here {high.value:.3f} against {low.value:.3f}"
+                    )
+        return held, total, broken
+
+    def _records(self) -> list[dict[str, Any]]:
+        variants = sorted({key for row in self.rows for key in row.variant})
+        seeds = list(dict.fromkeys(seed for row in self.rows for seed in row.seeds))
+        plain = [f.name for f in fields(Row) if f.name not in ("seeds", "variant", "difference")]
+        made = []
+        for row in self.rows:
+            record: dict[str, Any] = {name: getattr(row, name) for name in plain}
+            names = ("difference", "difference_low", "difference_high")
+            record |= dict(zip(names, row.difference or (None,) * 3, strict=True))
+            record |= {f"seed_{seed}": row.seeds.get(seed) for seed in seeds}
+            record |= {f"variant_{key}": _text(row.variant.get(key)) for key in variants}
+            made.append(record)
+        return made
+
+
+def make_table(plan: Plan, results: Mapping[str, Mapping[str, Any]]) -> StudyTable:
+    """Collect the results of a plan's cells into one table."""
+    found: dict[tuple[str, ...], dict[int, Mapping[str, Any]]] = {}
+    variants: dict[tuple[str, ...], Mapping[str, Any]] = {}
+    for cell in plan.cells:
+        if cell.kind != "evaluate" or cell.name not in results:
+            continue
+        for entry in results[cell.name]["results"]:
+            names = (*(cell.facts[k] for k in ("step", "model", "data")), entry["method"], entry["metric"])
+            found.setdefault(names, {})[int(cell.facts["seed"])] = entry["result"]
+            variants[names] = cell.facts["variant"]
+    paper = plan.study.paper
+    values = paper.values if paper is not None else {}
+    rows = []
+    for key, by_seed in found.items():
+        step, model, data, method, metric = key
+        base = found.get((step, model, data, plan.study.baseline, metric)) if method else None
+        if method == plan.study.baseline:
+            base = None
+        rows.append(_row(key, by_seed, base, variants[key], _paper_value(values, (model, data, method, metric))))
+    return StudyTable(tuple(rows))
+
+
+def _row(
+    key: tuple[str, ...],
+    by_seed: Mapping[int, Mapping[str, Any]],
+    base: Mapping[int, Mapping[str, Any]] | None,
+    variant: Mapping[str, Any],
+    paper: float | None,
+) -> Row:
+    step, model, data, method, metric = key
+    seeds = sorted(by_seed)
+    values = np.asarray([by_seed[s]["value"] for s in seeds], dtype=np.float64)
+    first = by_seed[seeds[0]]
+    low, high = _interval([by_seed[s] for s in seeds])
+    better = bool(first["higher_is_better"])
+    difference, mark = None, ""
+    if base is not None:
+        both = [s for s in seeds if s in base]
+        difference = _difference([by_seed[s] for s in both], [base[s] for s in both]) if both else None
+    if difference is not None and (difference[1] > 0 or difference[2] < 0):
+        mark = BETTER if (difference[0] > 0) == better else WORSE
+    return Row(
+        step=step,
+        model=model,
+        data=data,
+        method=method,
+        metric=metric,
+        value=float(values.mean()),
+        deviation=float(values.std(ddof=1)) if len(values) > 1 else 0.0,
+        low=low,
+        high=high,
+        n=int(first["n"]),
+        higher_is_better=better,
+        mark=mark,
+        difference=difference,
+        seeds={str(s): float(v) for s, v in zip(seeds, values, strict=True)},
+        variant=dict(variant),
+        paper=paper,
+    )
+
+
+def _interval(results: Sequence[Mapping[str, Any]]) -> tuple[float, float]:
+    """Bounds of the mean over seeds. One seed: the result's own interval."""
+    if len(results) == 1:
+        return float(results[0]["low"]), float(results[0]["high"])
+    draws = _resample([_contributions(r) for r in results])
+    return _bounds(draws)
+
+
+def _difference(
+    ours: Sequence[Mapping[str, Any]], theirs: Sequence[Mapping[str, Any]]
+) -> tuple[float, float, float] | None:
+    """How far one method is from another, example by example where both have values for the same examples."""
+    mean = float(np.mean([a["value"] - b["value"] for a, b in zip(ours, theirs, strict=True)]))
+    paired = []
+    for a, b in zip(ours, theirs, strict=True):
+        x, y = _contributions(a), _contributions(b)
+        if len(x) != len(y):
+            return None
+        paired.append(x - y)
+    if len(paired) == 1 and len(paired[0]) == 1:
+        return None
+    return (mean, *_bounds(_resample(paired)))
+
+
+def _contributions(result: Mapping[str, Any]) -> NDArray[np.float64]:
+    """The examples' own values if the metric is their mean, else its one value."""
+    values = np.asarray(result["values"], dtype=np.float64)
+    if len(values) and np.isclose(values.mean(), result["value"], rtol=1e-6, atol=1e-9):
+        return values
+    return np.asarray([result["value"]], dtype=np.float64)
+
+
+def _resample(groups: Sequence[NDArray[np.float64]]) -> NDArray[np.float64]:
+    """Means of resampled seeds, of each of which the examples are resampled too."""
+    rng = np.random.default_rng(0)
+    size = len(groups)
+    means = np.empty((size, SAMPLES))
+    for i, values in enumerate(groups):
+        # Examples are the same in every seed, but seeds are drawn, so each has its own draws of examples.
+        for start in range(0, SAMPLES, 100):
+            drawn = rng.integers(0, len(values), (100, len(values)))
+            means[i, start : start + 100] = values[drawn].mean(axis=1)
+    picked = rng.integers(0, size, (size, SAMPLES))
+    return np.asarray(np.take_along_axis(means, picked, axis=0).mean(axis=0))
+
+
+def _bounds(draws: NDArray[np.float64]) -> tuple[float, float]:
+    low, high = np.quantile(draws, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
+    return float(low), float(high)
+
+
+def _paper_value(values: Any, keys: Sequence[str]) -> float | None:
+    """The paper's number: keys are looked up in their order, and levels that are not there are skipped."""
+    for key in keys:
+        if isinstance(values, Mapping) and key in values:
+            values = values[key]
+    return float(values) if isinstance(values, int | float) and not isinstance(values, bool) else None
+
+
+def _who(row: Row) -> str:
+    return row.method or row.model
+
+
+def _text(value: Any) -> str | None:
+    return None if value is None else str(value)
+
+
+def _latex(key: tuple[str, str, str], rows: Sequence[Row]) -> str:
+    step, model, data = key
+    of_methods = [row for row in rows if row.method]
+    shown = of_methods or list(rows)
+    metrics = list(dict.fromkeys(row.metric for row in shown))
+    names = list(dict.fromkeys(_who(row) for row in shown))
+    cells = {(_who(row), row.metric): row for row in shown}
+    best = {}
+    for metric in metrics:
+        column = [row for row in shown if row.metric == metric]
+        best[metric] = (max if column[0].higher_is_better else min)(row.value for row in column)
+    lines = [
+        f"% {step}: {model} on {data}",
+        r"\begin{tabular}{l" + "r" * len(metrics) + "}",
+        r"\toprule",
+        " & ".join(["", *(_escape(m) for m in metrics)]) + r" \\",
+        r"\midrule",
+    ]
+    for name in names:
+        parts = [_escape(name)]
+        for metric in metrics:
+            row = cells.get((name, metric))
+            if row is None:
+                parts.append("--")
+                continue
+            number = f"{row.value:.3f}"
+            if row.value == best[metric]:
+                number = rf"\textbf{{{number}}}"
+            spread = rf" {{\scriptsize$\pm${row.deviation:.3f}}}" if len(row.seeds) > 1 else ""
+            parts.append(f"{number}{spread}{'$^{' + row.mark + '}$' if row.mark else ''}")
+        lines.append(" & ".join(parts) + r" \\")
+    return "\n".join([*lines, r"\bottomrule", r"\end{tabular}", ""])
+
+
+def _escape(text: str) -> str:
+    for character in "&%$#_{}":
+        text = text.replace(character, "\\" + character)
+    return text

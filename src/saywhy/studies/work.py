@@ -1,0 +1,152 @@
+"""Doing one cell: the only code of a study that trains, explains or measures."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import threading
+import time
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from saywhy.studies.cells import Cell, Store
+
+__all__ = ["do_cell", "watch_parent"]
+
+
+def do_cell(given: Mapping[str, Any], root: str) -> str:
+    """Do a cell, unless it is done; returns its name.
+
+    Safe to call from several processes at once: one works, the others wait and find it done.
+    """
+    from filelock import FileLock
+
+    cell, store = Cell.from_dict(given), Store(root)
+    store.cells.mkdir(parents=True, exist_ok=True)
+    with FileLock(store.lock(cell.name)):
+        if not store.done(cell.name):
+            started = time.perf_counter()
+            with _threads(int(cell.environment["threads"])):
+                result = _WORK[cell.kind](cell, store)
+            store.finish(cell, {**result, "seconds": time.perf_counter() - started, "machine": _machine()})
+    store.lock(cell.name).unlink(missing_ok=True)
+    return cell.name
+
+
+def watch_parent() -> None:
+    """End this process when the one that started it is gone, so that a killed study leaves nobody working."""
+    parent = os.getppid()
+
+    def watch() -> None:
+        while os.getppid() == parent:
+            time.sleep(0.5)
+        os._exit(1)
+
+    threading.Thread(target=watch, daemon=True).start()
+
+
+def _train(cell: Cell, store: Store) -> dict[str, Any]:
+    from saywhy.objectives import train
+
+    config = cell.config
+    model = config["model"]
+    base = store.folder(model["cell"]) / "model" if isinstance(model, Mapping) else model
+    part = store.part(cell.name)
+    # A run that was stopped goes on where it was, bit for bit.
+    trained = train(
+        config["objective"],
+        _dataset(config["data"]),
+        base,
+        out=part / "model",
+        seed=config["seed"],
+        quiet=True,
+        **config["options"],
+    )
+    log = part / "model" / "log.jsonl"
+    return {"fingerprint": trained.fingerprint, "log": _read_log(log) if log.exists() else []}
+
+
+def _evaluate(cell: Cell, store: Store) -> dict[str, Any]:
+    from saywhy.metrics import evaluate, expand_metrics
+    from saywhy.models import load
+
+    config = cell.config
+    shutil.rmtree(store.part(cell.name), ignore_errors=True)
+    where = config["model"]
+    model = load(store.folder(where["cell"]) / "model" if "cell" in where else where["path"])
+    data = config["data"]
+    asked = [(m["title"], one) for m in config["metrics"] for one in expand_metrics(m["name"], m["options"])]
+    table = evaluate(
+        model,
+        _dataset(data),
+        [m["name"] for m in config["methods"]],
+        [one for _, one in asked],
+        split=data["split"],
+        seed=config["seed"],
+        batch_size=config["batch_size"],
+        space=config["space"],
+        erasure=config["erasure"],
+        truncation=config["truncation"],
+        keep=config["examples"],
+        method_options={m["name"]: m["options"] for m in config["methods"] if m["options"]},
+    )
+    called = {m["name"]: m["title"] for m in config["methods"]}
+    results = []
+    for result in table.results:
+        # A metric's own title, unless it stands for a whole family.
+        named = [
+            title for title, one in asked if (one.name, _plain(one.options)) == (result.name, _plain(result.variant))
+        ]
+        families = {m["title"] for m in config["metrics"] if m["name"] != result.name and m["title"] == m["name"]}
+        title = named[0] if named and named[0] not in families else result.name
+        results.append({"method": called.get(result.method, ""), "metric": title, "result": result.to_dict()})
+    return {
+        "fingerprint": table.model,
+        "n": table.n,
+        "results": results,
+        "examples": [_example(e) for e in table.examples],
+        "explanations": [{"method": called.get(e.method, e.method), "why": e.to_dict()} for e in table.explanations],
+    }
+
+
+_WORK = {"train": _train, "evaluate": _evaluate}
+
+
+def _dataset(config: Mapping[str, Any]) -> Any:
+    from saywhy.data import load_dataset
+
+    return load_dataset(config["name"], limit=config["limit"], seed=config["seed"], **config["options"])
+
+
+def _read_log(path: Path) -> list[dict[str, Any]]:
+    import json
+
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines() if line.strip()]
+
+
+def _plain(options: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: list(value) if isinstance(value, tuple) else value for key, value in options.items()}
+
+
+def _example(example: Any) -> dict[str, Any]:
+    return {"texts": list(example.texts), "choices": list(example.choices), "label": example.label, "id": example.id}
+
+
+def _machine() -> dict[str, Any]:
+    import platform
+
+    return {"python": platform.python_version(), "system": platform.system(), "processors": os.cpu_count()}
+
+
+@contextlib.contextmanager
+def _threads(number: int) -> Iterator[None]:
+    import torch
+
+    before = torch.get_num_threads()
+    torch.set_num_threads(number)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
