@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from saywhy.studies.grids import grids_html, grids_latex, grids_rich
 from saywhy.studies.plan import Plan
 
 __all__ = ["Row", "StudyTable", "make_table"]
@@ -82,15 +83,29 @@ class StudyTable:
         return text.getvalue()
 
     def to_latex(self) -> str:
-        r"""Tables with ``booktabs``: one for each model and dataset, methods by metrics; the best value is bold."""
-        return "\n".join(_latex(key, rows) for key, rows in self.groups().items())
+        r"""Tables with ``booktabs``: methods by metrics for each model and dataset, then the models; the best is bold."""
+        return grids_latex(self.rows)
 
     def write_parquet(self, path: str | os.PathLike[str]) -> None:
         """The same as `to_csv`, as a Parquet file."""
         import pyarrow as pa
         import pyarrow.parquet as pq
 
-        pq.write_table(pa.Table.from_pylist(self._records()), Path(path))
+        records = self._records()
+        # Said, not guessed: a column in which no row has a value would get no type.
+        types = {"n": pa.int64(), "higher_is_better": pa.bool_()}
+        texts = {"step", "model", "data", "method", "metric", "mark"}
+        schema = pa.schema(
+            (name, types.get(name) or (pa.string() if name in texts or "variant_" in name else pa.float64()))
+            for name in (records[0] if records else {})
+        )
+        pq.write_table(pa.Table.from_pylist(records, schema=schema), Path(path))
+
+    def __rich__(self) -> Any:
+        return grids_rich(self.rows)
+
+    def _repr_html_(self) -> str:
+        return grids_html(self.rows)
 
     def groups(self) -> dict[tuple[str, str, str], list[Row]]:
         """The rows by step, model and dataset."""
@@ -100,7 +115,7 @@ class StudyTable:
         return found
 
     def orderings(self) -> tuple[int, int, list[str]]:
-        """How many of the paper's orderings of methods and models hold here, of how many; a line for each that does not."""
+        """How many of the paper's orderings of methods and models hold here, of how many, and those that do not."""
         held, total, broken = 0, 0, []
         groups: dict[tuple[str, ...], list[Row]] = {}
         for row in self.rows:
@@ -120,7 +135,7 @@ class StudyTable:
                         continue
                     high, low = (a, b) if a.paper > b.paper else (b, a)
                     broken.append(
-                        f"{data}, {metric}: the paper has {_who(high)} above {_who(low)} "
+                        f"{data}, {metric}: the paper has {_who(high, low)} above {_who(low, high)} "
                         f"({high.paper:g} against {low.paper:g}); here {high.value:.3f} against {low.value:.3f}"
                     )
         return held, total, broken
@@ -261,49 +276,12 @@ def _paper_value(values: Any, keys: Sequence[str]) -> float | None:
     return float(values) if isinstance(values, int | float) and not isinstance(values, bool) else None
 
 
-def _who(row: Row) -> str:
-    return row.method or row.model
+def _who(row: Row, other: Row) -> str:
+    """What tells a row from another one."""
+    if row.model == other.model:
+        return row.method
+    return f"{row.model} ({row.method})" if row.method else row.model
 
 
 def _text(value: Any) -> str | None:
     return None if value is None else str(value)
-
-
-def _latex(key: tuple[str, str, str], rows: Sequence[Row]) -> str:
-    step, model, data = key
-    of_methods = [row for row in rows if row.method]
-    shown = of_methods or list(rows)
-    metrics = list(dict.fromkeys(row.metric for row in shown))
-    names = list(dict.fromkeys(_who(row) for row in shown))
-    cells = {(_who(row), row.metric): row for row in shown}
-    best = {}
-    for metric in metrics:
-        column = [row for row in shown if row.metric == metric]
-        best[metric] = (max if column[0].higher_is_better else min)(row.value for row in column)
-    lines = [
-        f"% {step}: {model} on {data}",
-        r"\begin{tabular}{l" + "r" * len(metrics) + "}",
-        r"\toprule",
-        " & ".join(["", *(_escape(m) for m in metrics)]) + r" \\",
-        r"\midrule",
-    ]
-    for name in names:
-        parts = [_escape(name)]
-        for metric in metrics:
-            row = cells.get((name, metric))
-            if row is None:
-                parts.append("--")
-                continue
-            number = f"{row.value:.3f}"
-            if row.value == best[metric]:
-                number = rf"\textbf{{{number}}}"
-            spread = rf" {{\scriptsize$\pm${row.deviation:.3f}}}" if len(row.seeds) > 1 else ""
-            parts.append(f"{number}{spread}{'$^{' + row.mark + '}$' if row.mark else ''}")
-        lines.append(" & ".join(parts) + r" \\")
-    return "\n".join([*lines, r"\bottomrule", r"\end{tabular}", ""])
-
-
-def _escape(text: str) -> str:
-    for character in "&%$#_{}":
-        text = text.replace(character, "\\" + character)
-    return text
