@@ -11,6 +11,7 @@ from typing import Any
 
 from saywhy.studies.cells import Cell, Store, write_json
 from saywhy.studies.engines import open_engine
+from saywhy.studies.estimate import folder_of
 from saywhy.studies.plan import Plan, make_plan
 from saywhy.studies.schema import QUICK, Study, StudyError, read_study
 from saywhy.studies.table import StudyTable, make_table
@@ -84,8 +85,7 @@ def run_study(
         StudyError: something is wrong with the file, or some cells failed; the others are done and kept.
     """
     plan, document = plan_study(study, scale=scale, only=only)
-    suffix = "" if scale == QUICK else f"-{scale}"
-    store = Store(out if out is not None else Path("runs") / f"{plan.study.study}{suffix}")
+    store = Store(out if out is not None else folder_of(plan.study, scale))
     store.cells.mkdir(parents=True, exist_ok=True)
     write_json(store.root / "study.json", {"scale": scale, "document": document})
     if force:

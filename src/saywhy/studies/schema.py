@@ -248,7 +248,8 @@ def _merged(base: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, An
 
 def _first(error: ValidationError) -> tuple[str, tuple[str | int, ...]]:
     """The first thing pydantic found, in our words."""
-    problem = error.errors()[0]
+    # A misspelt key is also a missing one; the misspelling says more.
+    problem = min(error.errors(), key=lambda e: e["type"] != "extra_forbidden")
     path = tuple(problem["loc"])
     name = path[-1] if path else "the study"
     if problem["type"] == "extra_forbidden":

@@ -1,0 +1,217 @@
+"""What a study would cost: cells that are done, cells like them, two timed steps, and a rule of thumb for the rest."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from saywhy.data import load_dataset
+from saywhy.data.words import example_words
+from saywhy.errors import SayWhyError
+from saywhy.metrics import expand_metrics
+from saywhy.studies.cells import Cell, Store
+from saywhy.studies.plan import Plan
+from saywhy.studies.schema import QUICK, Study
+
+__all__ = ["CellEstimate", "PlanEstimate", "estimate_plan", "folder_of"]
+
+# Rows of model input that a method needs for a text of n words; a gradient counts as three.
+ROWS: Mapping[str, Callable[[float], float]] = {
+    "random": lambda n: 1,
+    "attention": lambda n: 1,
+    "scaled-attention": lambda n: 3,
+    "gradient": lambda n: 3,
+    "input-x-gradient": lambda n: 3,
+    "integrated-gradients": lambda n: 52,
+    "deeplift": lambda n: 12,
+    "leave-one-out": lambda n: n + 1,
+    "occlusion": lambda n: n + 1,
+    "back-select": lambda n: n * n / 4,
+    "lime": lambda n: 250,
+    "kernel-shap": lambda n: 250,
+    "shapley": lambda n: 20 * n,
+}
+UNKNOWN_ROWS = 100.0
+SECONDS_A_ROW = 0.02  # where nothing could be timed
+_SAMPLE = 20
+
+
+@dataclass(frozen=True)
+class CellEstimate:
+    """A cell, how long it may take, and how that is known; 0 seconds where it is done."""
+
+    cell: Cell
+    seconds: float
+    basis: str
+
+
+@dataclass(frozen=True)
+class PlanEstimate:
+    """The plan of a study with a guess at its time."""
+
+    study: Study
+    cells: tuple[CellEstimate, ...]
+    workers: int
+
+    @property
+    def seconds(self) -> float:
+        """Of all that is to do, over the workers; that some wait for others is not counted."""
+        return sum(c.seconds for c in self.cells) / self.workers
+
+    @property
+    def to_do(self) -> int:
+        """Cells that are not done."""
+        return sum(c.basis != "done" for c in self.cells)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain JSON types."""
+        return {
+            "study": self.study.study,
+            "cells": [
+                {"name": c.cell.name, "title": c.cell.title, "seconds": c.seconds, "basis": c.basis} for c in self.cells
+            ],
+            "to_do": self.to_do,
+            "workers": self.workers,
+            "seconds": self.seconds,
+        }
+
+    def __rich__(self) -> Any:
+        from rich.table import Table
+
+        table = Table(
+            title=f"{self.study.study}: {len(self.cells)} cells, {self.to_do} to do, "
+            f"about {_duration(self.seconds)} with {self.workers} worker{'s' if self.workers > 1 else ''}",
+            box=None,
+            title_justify="left",
+        )
+        table.add_column("cell")
+        table.add_column("time", justify="right")
+        table.add_column("known from")
+        for c in self.cells:
+            table.add_row(c.cell.title, "" if c.basis == "done" else _duration(c.seconds), c.basis)
+        return table
+
+
+def folder_of(study: Study, scale: str) -> Path:
+    """Where the results of a study lie unless said otherwise."""
+    return Path("runs") / (study.study if scale == QUICK else f"{study.study}-{scale}")
+
+
+def estimate_plan(plan: Plan, folder: str | Path, *, workers: int = 1) -> PlanEstimate:
+    """Guess how long a plan takes on this machine; times two steps of every kind of training that is new."""
+    guesser = _Guesser(plan, Store(folder))
+    return PlanEstimate(plan.study, tuple(guesser.guess(cell) for cell in plan.cells), workers)
+
+
+class _Guesser:
+    def __init__(self, plan: Plan, store: Store) -> None:
+        self.plan, self.store = plan, store
+        self.by_name = {cell.name: cell for cell in plan.cells}
+        self.seen: dict[tuple[str, ...], float] = {}
+        for cell in plan.cells:
+            if store.done(cell.name):
+                self.seen[_kind(cell)] = float(store.read(cell.name)["seconds"])
+        self._trainings: dict[str, tuple[float, float]] = {}
+        self._data: dict[str, tuple[int, float]] = {}
+        self._rows: dict[str, float] = {}
+
+    def guess(self, cell: Cell) -> CellEstimate:
+        if self.store.done(cell.name):
+            return CellEstimate(cell, 0.0, "done")
+        if _kind(cell) in self.seen:
+            return CellEstimate(cell, self.seen[_kind(cell)], "another seed")
+        if cell.kind == "train":
+            seconds, _ = self._training(cell)
+            return CellEstimate(cell, seconds, "two steps timed" if seconds else "not known")
+        return CellEstimate(cell, self._evaluation(cell), "rule of thumb")
+
+    def _training(self, cell: Cell) -> tuple[float, float]:
+        """Seconds of a training run, and of one row of input going forward."""
+        from saywhy.objectives import train
+
+        config = cell.config
+        key = json.dumps({k: v for k, v in config.items() if k != "seed"}, sort_keys=True, default=str)
+        if key not in self._trainings:
+            model = config["model"]
+            if isinstance(model, Mapping):
+                base = self.store.folder(model["cell"]) / "model"
+                if not base.exists():
+                    return self._training(self.by_name[model["cell"]])
+                model = base
+            data = config["data"]
+            found = load_dataset(data["name"], limit=data["limit"], seed=data["seed"], **data["options"])
+            try:
+                guess = train(
+                    config["objective"],
+                    found,
+                    model,
+                    seed=config["seed"],
+                    quiet=True,
+                    dry_run=True,
+                    **config["options"],
+                )
+            except SayWhyError:
+                return 0.0, SECONDS_A_ROW
+            batch = int(config["options"].get("batch_size") or 32)
+            self._trainings[key] = (guess.seconds, guess.seconds_per_step / (3 * batch))  # type: ignore[union-attr]
+        return self._trainings[key]
+
+    def _evaluation(self, cell: Cell) -> float:
+        config = cell.config
+        n, words = self._size(config["data"])
+        rows = 1.0
+        for method in config["methods"]:
+            own = ROWS.get(method["name"], lambda _: UNKNOWN_ROWS)(words)
+            rows += own
+            for metric in config["metrics"]:
+                for one in expand_metrics(metric["name"], metric["options"]):
+                    if one.family in ("faithfulness", "erasure"):
+                        # What is left of a text is on average half as long.
+                        rows += 0.5 * (len(getattr(one, "bins", ())) or 10)
+                    elif one.family == "robustness":
+                        rows += own * 5
+                    elif one.name == "loo-correlation":
+                        rows += words
+        return n * rows * self._row_seconds(cell)
+
+    def _row_seconds(self, cell: Cell) -> float:
+        where = cell.config["model"]
+        if "cell" in where:
+            return self._training(self.by_name[where["cell"]])[1]
+        if where["path"] not in self._rows:
+            from saywhy.models import load
+
+            data = cell.config["data"]
+            found = load_dataset(data["name"], limit=data["limit"], seed=data["seed"], **data["options"])
+            some = list(found[data["split"] or found.evaluation_split])[:8]
+            model = load(where["path"])
+            model.predict(some, truncation="head")
+            started = time.perf_counter()
+            model.predict(some, truncation="head")
+            self._rows[where["path"]] = (time.perf_counter() - started) / len(some)
+        return self._rows[where["path"]]
+
+    def _size(self, config: Mapping[str, Any]) -> tuple[int, float]:
+        """Examples of a dataset, and the words of one."""
+        key = json.dumps(config, sort_keys=True, default=str)
+        if key not in self._data:
+            found = load_dataset(config["name"], limit=config["limit"], seed=config["seed"], **config["options"])
+            examples = list(found[config["split"] or found.evaluation_split])
+            words = [len(example_words(e)) for e in examples[:_SAMPLE]]
+            self._data[key] = (len(examples), sum(words) / max(1, len(words)))
+        return self._data[key]
+
+
+def _kind(cell: Cell) -> tuple[str, ...]:
+    return (cell.kind, *(str(cell.facts.get(k, "")) for k in ("step", "model", "data", "method")))
+
+
+def _duration(seconds: float) -> str:
+    if seconds < 60:
+        return f"{max(1, round(seconds))} s"
+    minutes = round(seconds / 60)
+    return f"{minutes} min" if minutes < 60 else f"{minutes // 60} h {minutes % 60:02d} min"

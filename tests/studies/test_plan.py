@@ -1,0 +1,153 @@
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from saywhy.studies import StudyError, plan_study
+from tests.studies.small import DATA, study
+
+
+def titles(given: dict[str, Any], **options: Any) -> list[str]:
+    return [cell.title for cell in plan_study(given, **options)[0].cells]
+
+
+def table(word: str) -> str:
+    rows = [f"{word} film number {i},yes\nbad film number {i},no" for i in range(40)]
+    return "\n".join(["text,label", *rows])
+
+
+def test_a_study_unfolds_into_cells_that_need_each_other() -> None:
+    plan, _ = plan_study(study())
+    trained = {cell.name for cell in plan.cells if cell.kind == "train"}
+    assert titles(study())[:2] == ["train plain · seed 0", "train plain · seed 1"]
+    assert len(trained) == 2
+    measured = [cell for cell in plan.cells if cell.kind == "evaluate"]
+    # The model's own metrics once, then each method, for each seed.
+    assert len(measured) == 2 * (1 + 2)
+    assert all(cell.needs[0] in trained for cell in measured)
+    assert [m["name"] for m in measured[0].config["metrics"]] == ["accuracy"]
+    assert {m["name"] for m in measured[1].config["metrics"]} == {"truth", "sufficiency"}
+
+
+def test_lists_are_sweeps_and_lists_in_lists_are_values() -> None:
+    given = study(
+        train__plain__model=["text-transformer", "gru"],
+        train__plain__options={"epochs": [1, 2], "learning_rate": 1e-3},
+    )
+    plan, _ = plan_study(given)
+    cells = [cell for cell in plan.cells if cell.kind == "train" and cell.facts["seed"] == 0]
+    assert [(c.config["model"], c.config["options"]["epochs"]) for c in cells] == [
+        ("text-transformer", 1), ("text-transformer", 2), ("gru", 1), ("gru", 2)
+    ]  # fmt: skip
+    assert cells[0].facts["model"] == "plain (model=text-transformer, epochs=1)"
+    assert cells[0].facts["variant"] == {"model": "text-transformer", "epochs": 1}
+    one, _ = plan_study(study(train__plain__options={"log_with": [["a", "b"]]}))
+    assert one.cells[0].config["options"] == {"log_with": ["a", "b"]}
+    assert one.cells[0].facts["variant"] == {}
+
+
+def test_names_are_hashes_of_everything_that_decides_a_result() -> None:
+    def names(**changes: Any) -> list[str]:
+        return [cell.name for cell in plan_study(study(**changes))[0].cells]
+
+    first = names()
+    assert len(set(first)) == len(first)
+    assert names() == first
+    # Threads are part of it; titles and the order of seeds are not.
+    assert not set(names(threads=2)) & set(first)
+    assert set(names(seeds=[1, 0])) == set(first)
+    assert set(names(title="Another title")) == set(first)
+    # Another training is another model, and so is all that is measured on it.
+    assert not set(names(train__plain__options={"epochs": 2})) & set(first)
+    # Another metric leaves the models as they are.
+    other = names(evaluate__truth__metrics=["comprehensiveness"])
+    assert set(other) & set(first) == set(first[:2])
+
+
+def test_a_file_that_changes_is_other_data(tmp_path: Path) -> None:
+    file = tmp_path / "mine.csv"
+    file.write_text(table("good"), encoding="utf-8")
+    given = study(train__plain__data=str(file), evaluate__truth__data=str(file), evaluate__truth__metrics="accuracy")
+    before = [cell.name for cell in plan_study(given)[0].cells]
+    assert [cell.name for cell in plan_study(given)[0].cells] == before
+    file.write_text(table("fine"), encoding="utf-8")
+    assert not set(before) & {cell.name for cell in plan_study(given)[0].cells}
+
+
+def test_steps_that_train_further_and_steps_that_wait_for_each_other() -> None:
+    further = {"data": DATA, "model": "plain", "options": {"epochs": 1}}
+    plan, _ = plan_study({**study(), "train": {"more": further, **study()["train"]}})
+    cells = {cell.name: cell for cell in plan.cells}
+    more = [cell for cell in plan.cells if cell.facts["step"] == "more"]
+    assert [cells[c.needs[0]].facts["seed"] for c in more] == [0, 1]
+    order = [cell.name for cell in plan.cells]
+    assert all(order.index(c.needs[0]) < order.index(c.name) for c in more)
+    with pytest.raises(StudyError, match="wait for each other: a -> b -> a"):
+        plan_study(
+            study(train={"a": {**further, "model": "b"}, "b": {**further, "model": "a"}}, evaluate__truth__model="a")
+        )
+
+
+def test_only_takes_what_is_named_and_what_it_needs() -> None:
+    chosen = titles(study(), only=["gradient", "seed 1"])
+    assert chosen == ["train plain · seed 1", "evaluate plain · planted-reviews · gradient · seed 1"]
+    with pytest.raises(StudyError, match="no cell has 'nothing'"):
+        plan_study(study(), only=["nothing"])
+
+
+def test_methods_that_are_compared_share_a_cell() -> None:
+    plan, _ = plan_study(study(evaluate__truth__metrics=["method-jaccard"]))
+    assert [len(c.config["methods"]) for c in plan.cells if c.kind == "evaluate"] == [2, 2]
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"evaluate__truth__methods": ["gradiant"]}, "unknown method 'gradiant'; did you mean 'gradient'"),
+        ({"evaluate__truth__methods": [{"gradient": {"samples": 3}}]}, "'gradient' has no option 'samples'"),
+        ({"evaluate__truth__methods": ["gradient", "gradient"]}, "'gradient' comes twice; give one of them a label"),
+        ({"evaluate__truth__metrics": ["sufficienty"]}, "unknown metric"),
+        ({"evaluate__truth__metrics": [{"sufficiency": {"bin": 3}}]}, "option bin"),
+        ({"evaluate__truth__methods": []}, "'truth' measures explanations: name at least one method"),
+        ({"evaluate__truth__space": "letters"}, "unknown space 'letters'"),
+        ({"evaluate__truth__model": "nothing"}, "'nothing' is no step of train and no folder"),
+        ({"evaluate__truth__data": "no-such-data"}, "no-such-data"),
+        ({"evaluate__truth__data": "planted-choices"}, "the models of 'plain' do text; the data is choices"),
+        ({"train__plain__objective": "plane"}, "unknown objective 'plane'"),
+        ({"train__plain__options": {"epoch": 3}}, "neither training nor plain has an option 'epoch'"),
+        ({"train__plain__model": "no-such-net"}, "'no-such-net' is no network"),
+        ({"train__plain__data": {**DATA, "seed": "each"}}, "seed must be a number or 'run'"),
+    ],
+)
+def test_mistakes_are_found_before_any_work(changes: dict[str, Any], message: str) -> None:
+    with pytest.raises(StudyError, match=r"^the study: ") as caught:
+        plan_study(study(**changes))
+    assert message in str(caught.value)
+
+
+def test_a_metric_that_cannot_apply_names_its_line(tmp_path: Path) -> None:
+    file = tmp_path / "mine.csv"
+    file.write_text(table("good"), encoding="utf-8")
+    path = tmp_path / "study.yaml"
+    path.write_text(
+        "study: mine\n"
+        f"train: {{plain: {{data: {file}}}}}\n"
+        "evaluate:\n"
+        "  main:\n"
+        "    model: plain\n"
+        f"    data: {file}\n"
+        "    methods: [random]\n"
+        "    metrics:\n"
+        "      - accuracy\n"
+        "      - token-f1\n",
+        encoding="utf-8",
+    )
+    with pytest.raises(StudyError, match=r"study.yaml, line 10: metric 'token-f1' cannot apply to .*mine.csv"):
+        plan_study(path)
+
+
+def test_the_runs_own_seed_may_make_the_data() -> None:
+    plan, _ = plan_study(study(train__plain__data={**DATA, "seed": "run"}))
+    assert [c.config["data"]["seed"] for c in plan.cells if c.kind == "train"] == [0, 1]
