@@ -20,6 +20,7 @@ from saywhy.types import (
     Prediction,
     Rationale,
     Span,
+    Verdict,
     Word,
     WordScores,
     as_example,
@@ -32,11 +33,16 @@ HEADER = Header(
     parameters={"samples": 10}, notes=("cut",),
 )  # fmt: skip
 WORDS = (Word("Dull", 0, 4), Word("film", 5, 9))
+VERDICT = Verdict(
+    (0,), 2, 0.75, 0.5, 0.25, 0.125, (0.5, 0.375), (0.5, 0.625), better=True, erasure="delete", agreement=0.5, seeds=2,
+    cost={"forwards": 6},
+)  # fmt: skip
 EXPLANATIONS: list[Explanation] = [
     WordScores(HEADER, WORDS, (0.5, -0.25), error=0.01, cost={"forwards": 3}),
     Rationale(HEADER, WORDS, (True, False), (1.0, 0.0)),
     Alignments(HEADER, WORDS[:1], WORDS[1:], ((0.5,),), (("Dull", "film", 0.5),)),
     FreeText(HEADER, "Because it is dull.", ((0.5, 0.5), (0.25, 0.75))),
+    WordScores(HEADER, WORDS, (0.5, -0.25), verdict=VERDICT),
 ]
 
 
@@ -94,13 +100,28 @@ def test_explanations_survive_json(why: Explanation) -> None:
 
 def test_kinds_are_the_tags_of_a_union() -> None:
     assert len({why.kind for why in EXPLANATIONS}) == 4
+    assert EXPLANATIONS[-1].to_dict()["verdict"]["better"] is True
     for data in ({}, {"kind": "word-scores"}, {"kind": "poem", "schema": 1}, {"kind": "word-scores", "schema": 99}):
         with pytest.raises(InputError, match="not an explanation"):
             explanation_from_dict(data)
 
 
+def test_what_features_do_is_what_they_bring_alone_and_what_they_leave_behind() -> None:
+    assert VERDICT.effect == 0.25
+    assert VERDICT.random_effects == (0.0, -0.25)
+
+
+def test_explanations_of_later_versions_can_be_read() -> None:
+    data = EXPLANATIONS[-1].to_dict()
+    data["verdict"]["mood"] = "good"
+    data["header"]["weather"] = "bad"
+    assert explanation_from_dict(data) == EXPLANATIONS[-1]
+    del data["verdict"]
+    assert explanation_from_dict(data).verdict is None
+
+
 def test_everything_is_frozen() -> None:
-    for thing in (*EXPLANATIONS, HEADER, WORDS[0], Example(("a",)), Prediction("a", 1.0, ("a",), (1.0,))):
+    for thing in (*EXPLANATIONS, HEADER, VERDICT, WORDS[0], Example(("a",)), Prediction("a", 1.0, ("a",), (1.0,))):
         with pytest.raises(dataclasses.FrozenInstanceError):
             setattr(thing, dataclasses.fields(thing)[0].name, None)  # type: ignore[arg-type]
 

@@ -6,6 +6,7 @@ Everything here is frozen, small and plain: it can be written as JSON, compared,
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields
 from typing import Any, ClassVar, NamedTuple, TypeAlias, cast
@@ -23,6 +24,7 @@ __all__ = [
     "Rationale",
     "Span",
     "TextInput",
+    "Verdict",
     "Word",
     "WordScores",
     "as_example",
@@ -189,10 +191,47 @@ class Header:
 
 
 @dataclass(frozen=True)
+class Verdict:
+    """An explanation's own check: what the target is worth when the features it names are kept or removed.
+
+    ``features`` are the places of the named ones among the ``total`` (word pairs row by row), best first. ``whole``,
+    ``kept``, ``removed`` and ``empty`` are the target's probability (less the contrast's) on the input, on the named
+    features alone, without them, and without any; ``random_...`` those of as many random features, draw by draw.
+    ``better``: whether the named do more (rule: `saywhy.explainers.verdict`), or None where there is no comparison.
+    ``agreement``: mean Jaccard index with what ``seeds`` other seeds name (``cost`` is without their runs).
+    """
+
+    features: tuple[int, ...]
+    total: int
+    whole: float
+    kept: float
+    removed: float
+    empty: float
+    random_kept: tuple[float, ...] = ()
+    random_removed: tuple[float, ...] = ()
+    better: bool | None = None
+    erasure: str | None = None
+    agreement: float | None = None
+    seeds: int = 0
+    cost: Mapping[str, int] = field(default_factory=dict)
+
+    @property
+    def effect(self) -> float:
+        """What the named features do: the value with them alone less the value without them."""
+        return self.kept - self.removed
+
+    @property
+    def random_effects(self) -> tuple[float, ...]:
+        """The same for each draw of random features."""
+        return tuple(k - r for k, r in zip(self.random_kept, self.random_removed, strict=True))
+
+
+@dataclass(frozen=True)
 class Explanation:
     """Base of the four kinds of explanation; ``kind`` is the tag of the union."""
 
     header: Header
+    verdict: Verdict | None = field(default=None, kw_only=True)
     kind: ClassVar[str] = ""
 
     @property
@@ -297,13 +336,13 @@ def explanation_from_dict(data: Mapping[str, Any]) -> Explanation:
     if data.get("schema") != SCHEMA or data.get("kind") not in kinds:
         raise InputError(f"not an explanation of schema {SCHEMA}: kind={data.get('kind')!r}")
     cls = kinds[data["kind"]]
-    values = {f.name: _tuples(data[f.name]) for f in fields(cls) if f.name in data and f.name != "header"}
+    values = {f.name: _tuples(data[f.name]) for f in fields(cls) if f.name in data}
+    values["header"] = _read(Header, data["header"])
+    values["verdict"] = _read(Verdict, data["verdict"]) if data.get("verdict") else None
     for name in ("words", "premise", "hypothesis"):
         if name in values:
             values[name] = tuple(Word(**w) for w in data[name])
-    known = {f.name for f in fields(Header)}
-    header = Header(**{k: _tuples(v) for k, v in data["header"].items() if k in known})
-    return cast(Explanation, cls(header=header, **values))
+    return cast(Explanation, cls(**values))
 
 
 @dataclass(frozen=True)
@@ -312,7 +351,7 @@ class MetricResult:
 
     ``low`` and ``high`` bound it by the bootstrap over examples. ``values`` are the examples' own contributions in
     their order (empty where a metric has none), ``bins`` the value at each erasure size. ``higher_is_better`` and
-    ``range`` are declared by the variant that ran.
+    ``range`` are declared by the variant that ran; an end of the range may be infinite.
     """
 
     name: str
@@ -335,7 +374,9 @@ class MetricResult:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain JSON types."""
-        return {"kind": "metric", "schema": SCHEMA, **_plain(asdict(self))}
+        # JSON has no infinity: a range that is open at an end has null there.
+        ends = [None if math.isinf(end) else end for end in self.range]
+        return {"kind": "metric", "schema": SCHEMA, **_plain(asdict(self)), "range": ends}
 
     def __str__(self) -> str:
         return f"{self.name} {self.value:z.3f} [{self.low:z.3f}, {self.high:z.3f}]"
@@ -348,6 +389,11 @@ def _plain(value: Any) -> Any:
         return [_plain(v) for v in value]
     # Numbers of numpy and torch, which JSON does not know.
     return value.item() if hasattr(value, "item") else value
+
+
+def _read(cls: type[Any], data: Mapping[str, Any]) -> Any:
+    """A flat dataclass from JSON; what a later version added is left out."""
+    return cls(**{f.name: _tuples(data[f.name]) for f in fields(cls) if f.name in data})
 
 
 def _tuples(value: Any) -> Any:

@@ -41,11 +41,14 @@ def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, 
         (["explain", "{text}", ""], "no words to explain"),
         (["explain", "{text}", " \t"], "no words to explain"),
         (["explain", "{text}", "a film", "--target", "nobody"], "the labels are negative, neutral, positive"),
-        (["explain", "{text}", "a film", "-m", "gradient", "-O", "nothing=1"], "its options: aggregation, output"),
+        (["explain", "{text}", "a film", "-m", "gradient", "-O", "nothing=1"], "its options: aggregation"),
         (["explain", "{text}", "a film", "-m", "gradient", "-O", "nothing"], "write it as key=value"),
         (["explain", "{text}", "film " * 100], "truncation='head'"),
         (["explain", "{text}", "a film", "-O", "seed=3"], "--seed"),
-        (["explain", "{text}", "a film", "-O", "tolerance=much"], "must be float"),
+        (["explain", "{text}", "a film", "-m", "integrated-gradients", "-O", "tolerance=much"], "must be float"),
+        (["explain", "{text}", "a film", "-O", "tolerance=0.1"], "method 'auto' has no option 'tolerance'"),
+        (["explain", "{text}", "a film", "--no-verdict", "--verdict-seeds", "2"], "leave --no-verdict out"),
+        (["explain", "{text}", "a film", "--verdict-seeds", "-1"], "seeds at least 0"),
         (
             ["evaluate", "{text}", "--data", "planted-reviews", "--metrics", "accuracy", "--batch-size", "0"],
             "batch_size",
@@ -96,6 +99,23 @@ def test_explains_every_task(
     assert method in out
 
 
+def test_the_verdict_is_printed_and_may_be_left_out(
+    folders: dict[str, str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    arguments = ["explain", folders["text"], "A gripping, beautifully shot film.", "-m", "random"]
+    code, out, _ = run(capsys, *arguments, "--verdict-seeds", "2")
+    assert code == 0
+    said = " ".join(out.split())
+    assert "keeping these 2 words (" in said or "keeping this word (" in said
+    assert "better than random words" in said
+    assert "with 2 other seeds" in said
+    code, out, _ = run(capsys, *arguments, "--no-verdict")
+    assert code == 0
+    assert "keeping" not in out
+    code, out, _ = run(capsys, *arguments, "--no-verdict", "--json")
+    assert json.loads(out)["verdict"] is None
+
+
 def test_several_methods_and_a_page(
     folders: dict[str, str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -126,8 +146,9 @@ def test_explains_a_prediction_function(tmp_path: Path, capsys: pytest.CaptureFi
     code, out, _ = run(capsys, "explain", spec, "a good film", "--labels", "no,yes", "--json")
     assert code == 0
     why = json.loads(out)
-    assert why["header"]["method"] == "leave-one-out"
+    assert why["header"]["parameters"]["chosen-by"] == "auto"
     assert why["header"]["target"] == "yes"
+    assert why["verdict"]["better"] is True
     assert [round(s, 6) for s in why["scores"]] == [0.0, 0.7, 0.0]
     code, _, err = run(capsys, "explain", spec, "a good film", "--labels", "no,yes", "-m", "gradient")
     assert code == 2

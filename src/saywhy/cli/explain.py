@@ -20,6 +20,7 @@ from saywhy.cli.shared import (
     print_json,
     show,
 )
+from saywhy.errors import OptionError
 
 __all__ = ["explain"]
 
@@ -32,12 +33,18 @@ def explain(
     second: Annotated[str | None, typer.Argument(help="The second text: hypothesis or context.")] = None,
     method: Annotated[
         list[str] | None,
-        typer.Option("--method", "-m", help="Name of a method (see `saywhy list methods`); may be repeated."),
+        typer.Option(
+            "--method", "-m", help="Name of a method (see `saywhy list methods`); may be repeated; auto by default."
+        ),
     ] = None,
     choice: Annotated[list[str] | None, typer.Option(help="A possible answer; repeat it for each.")] = None,
     target: Annotated[str | None, typer.Option(help="Label to explain; the predicted one by default.")] = None,
     against: Annotated[str | None, typer.Option(help="Explain why the target rather than this label.")] = None,
     option: Options = None,
+    verdict: Annotated[bool, typer.Option(help="Check the explanation against random words.")] = True,
+    verdict_seeds: Annotated[
+        int, typer.Option(help="Run the method with so many other seeds too, and say how many of its words stay.")
+    ] = 0,
     html: Annotated[Path | None, typer.Option(help="Also write a page that opens offline.")] = None,
     labels: Labels = None,
     task: TaskName = None,
@@ -46,7 +53,7 @@ def explain(
     batch_size: BatchSize = 32,
     as_json: Json = False,
 ) -> None:
-    """Explain a prediction: coloured words here, or a page, or JSON.
+    """Explain a prediction: coloured words here, or a page, or JSON; and check the explanation against random words.
 
     [bold]saywhy explain runs/sst2 "A gripping film."[/bold]
 
@@ -57,13 +64,15 @@ def explain(
     [bold]saywhy explain model.py:predict_proba "A gripping film." --labels neg,pos -m leave-one-out[/bold]
     """
     from saywhy.explainers import explain as run
+    from saywhy.explainers.verdict import VerdictOptions
     from saywhy.models import load
     from saywhy.types import Example
 
     loaded = load(model, labels=comma_list(labels) or None, task=task or ("choices" if choice else None))
     example = Example((text,) if second is None else (text, second), choices=tuple(choice or ()))
-    methods = method or ["integrated-gradients" if "embeddings" in loaded.capabilities else "leave-one-out"]
-    options = parse_options(option, ("target", "against", "seed", "batch_size", "truncation"))
+    if verdict_seeds and not verdict:
+        raise OptionError("--verdict-seeds belongs to the verdict; leave --no-verdict out")
+    options = parse_options(option, ("target", "against", "seed", "batch_size", "truncation", "verdict"))
     made = [
         run(
             loaded,
@@ -74,9 +83,10 @@ def explain(
             seed=seed,
             batch_size=batch_size,
             truncation=truncation,
+            verdict=VerdictOptions(seeds=verdict_seeds) if verdict else False,
             **options,
         )
-        for name in methods
+        for name in method or ["auto"]
     ]
     if html is not None:
         from saywhy.reports import explanations_page, write_page

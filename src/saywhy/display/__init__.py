@@ -9,6 +9,7 @@ from __future__ import annotations
 from saywhy.display.fragment import STYLE, explanation_html, safe, words_html
 from saywhy.display.parts import field_names, marked_names, number, visible
 from saywhy.display.terminal import example_rich, explanation_rich
+from saywhy.display.verdict import judgement, verdict_sentences
 
 __all__ = [
     "STYLE",
@@ -16,9 +17,11 @@ __all__ = [
     "explanation_html",
     "explanation_rich",
     "field_names",
+    "judgement",
     "marked_names",
     "number",
     "safe",
+    "verdict_sentences",
     "visible",
     "words_html",
 ]

@@ -27,6 +27,7 @@ from saywhy.display.parts import (
     strongest_pairs,
     visible,
 )
+from saywhy.display.verdict import judgement, verdict_sentences
 from saywhy.types import Alignments, Explanation, FreeText, Header, Rationale, Span, Word, WordScores
 
 __all__ = ["STYLE", "explanation_html", "safe", "words_html"]
@@ -53,6 +54,8 @@ STYLE = (
     ".saywhy .sw-name{display:block;font-weight:600}"
     ".saywhy .sw-key span{border-radius:.2em;padding:.05em .4em}"
     ".saywhy .sw-note{border-inline-start:3px solid;padding-inline-start:.6em;font-size:.9em}"
+    ".saywhy .sw-verdict{font-size:.9em;margin:.5em 0;font-variant-numeric:tabular-nums}"
+    ".saywhy .sw-verdict ul{list-style:none;margin:0;padding:0}.saywhy .sw-verdict li{overflow-wrap:anywhere}"
     ".saywhy .sw-scroll{overflow-x:auto;max-width:100%}"
     ".saywhy table.sw-matrix{border-collapse:collapse;font-size:.85em;margin:.4em 0;width:auto}"
     ".saywhy .sw-matrix th{font-weight:400;text-align:end;padding:0 .5em;white-space:nowrap;border:0;background:none}"
@@ -152,6 +155,7 @@ def explanation_html(explanation: Explanation, *, gold: Sequence[Span] = (), com
             columns, by_label = evolution(explanation)
             parts.append(_matrix(header.labels, columns, by_label, 1.0, [], "probability of each label, word by word"))
             parts.append(f'<p class="sw-top">{safe(settles(explanation))}</p>')
+    parts.append(_verdict(explanation))
     parts += [f'<p class="sw-note">{safe(note)}</p>' for note in header.notes]
     parts.append(_details(explanation))
     style = "" if compact else f"<style>{STYLE}</style>"
@@ -236,6 +240,16 @@ def _strongest_lines(values: Sequence[Sequence[float]]) -> list[int]:
     return sorted(order[:MATRIX_SIDE])
 
 
+def _verdict(explanation: Explanation) -> str:
+    verdict = explanation.verdict
+    if verdict is None:
+        return ""
+    said = "".join(f"<li><bdi>{safe(sentence)}</bdi></li>" for sentence in verdict_sentences(explanation))
+    mark = {True: "✓", False: "✗", None: "–"}[verdict.better]
+    last = f'<p><b><span aria-hidden="true">{mark} </span>{safe(judgement(explanation))}</b></p>'
+    return f'<div class="sw-verdict" role="group" aria-label="check of this explanation"><ul>{said}</ul>{last}</div>'
+
+
 def _details(explanation: Explanation) -> str:
     header = explanation.header
     facts: dict[str, object] = {
@@ -246,6 +260,8 @@ def _details(explanation: Explanation) -> str:
         "seed": header.seed,
         "error": getattr(explanation, "error", None),
         "cost": getattr(explanation, "cost", None) or None,
+        "erasure of the check": explanation.verdict.erasure if explanation.verdict is not None else None,
+        "cost of the check": explanation.verdict.cost if explanation.verdict is not None else None,
         "model": header.model,
         "version": header.version,
     }

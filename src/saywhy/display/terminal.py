@@ -28,6 +28,7 @@ from saywhy.display.parts import (
     strongest_pairs,
     visible,
 )
+from saywhy.display.verdict import judgement, verdict_sentences
 from saywhy.types import Alignments, Example, Explanation, FreeText, Header, Rationale, Span, Word, WordScores
 
 if TYPE_CHECKING:
@@ -87,6 +88,12 @@ class _Terminal:
             yield from _fields(fields, names, (), (), rich_colours)
             yield _text(f"“{explanation.sentence}”", "bold")
             yield from _evolution(explanation)
+        for sentence in verdict_sentences(explanation):
+            yield _text(sentence)
+        if explanation.verdict is not None:
+            # The one that says no is the one that must be seen.
+            style = "bold" if explanation.verdict.better else "bold italic"
+            yield _text(f"→ {judgement(explanation)}", style)
         for note in header.notes:
             yield _text(f"note: {note}", "italic")
 

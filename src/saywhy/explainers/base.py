@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import Any, ClassVar, TypeVar
 
 import numpy as np
@@ -42,14 +42,23 @@ class Request:
     seed: int = 0
     batch_size: int = 32
     truncation: str = "error"
+    _encoded: list[Encoded] = field(default_factory=list, init=False, repr=False, compare=False)
 
     def part(self, which: slice) -> Request:
         """The same request for some of its examples."""
         return replace(self, examples=self.examples[which], target=self.target[which], against=self.against[which])
 
+    def reseeded(self, seed: int) -> Request:
+        """The same request with another seed."""
+        other = replace(self, seed=seed)
+        other._encoded.extend(self._encoded)
+        return other
+
     def prepare(self) -> list[Encoded]:
-        """The examples, encoded."""
-        return self.model.prepare(self.examples, self.truncation, self.batch_size)
+        """The examples, encoded; once, so that a text that is cut is warned of once."""
+        if not self._encoded:
+            self._encoded.extend(self.model.prepare(self.examples, self.truncation, self.batch_size))
+        return list(self._encoded)
 
     def targets(self, scores: Tensor, owner: np.ndarray) -> tuple[Tensor, Tensor]:
         """Indices of the label asked about and of the one to contrast it with (-1: none), for scores n x K."""

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, overload
 
 import numpy as np
 
 from saywhy.data.words import example_words
 from saywhy.errors import CapabilityError, InputError, OptionError
+from saywhy.explainers.auto import Auto
 from saywhy.explainers.base import Explainer, Request, methods
 from saywhy.explainers.inquiry import SPACES
+from saywhy.explainers.verdict import VerdictOptions, judge, verdict_options
 from saywhy.models import TextModel, load
 from saywhy.models.alignment_space import check_alignments
 from saywhy.registry import check_options
@@ -38,13 +40,14 @@ def explain(
 def explain(
     model: Any,
     inputs: TextInput | Sequence[TextInput],
-    method: str | Explainer = "integrated-gradients",
+    method: str | Explainer = Auto.name,
     *,
     target: str | int | Sequence[str | int | None] | None = None,
     against: str | int | Sequence[str | int | None] | None = None,
     seed: int = 0,
     batch_size: int = 32,
     truncation: str = "error",
+    verdict: bool | Mapping[str, Any] | VerdictOptions | None = None,
     **options: Any,
 ) -> Explanation | list[Explanation]:
     """Explain one prediction, or a list of them: one in, one out; list in, list out.
@@ -52,12 +55,14 @@ def explain(
     Args:
         model: a `TextModel` or anything `saywhy.load` takes.
         inputs: a text, a pair as a tuple, a dict, an `Example`, or a list of these.
-        method: name of a method (`saywhy list methods`), or an explainer.
+        method: name of a method (`saywhy list methods`), or an explainer; ``auto`` chooses one and says why.
         target: label to explain, by name or index, or one per input; the predicted one if None.
         against: explain why the target *rather than* this label.
         seed: of everything random.
         batch_size: the most rows the model sees at a time; bounds memory.
         truncation: ``error``, ``head`` or ``window`` for texts that are longer than the model reads.
+        verdict: whether each explanation is checked against random words (`why.verdict`), which costs some more rows;
+            by default a single input's is, those of a list are not. Or a dict of `VerdictOptions`.
         options: of the method, such as ``erasure``, ``aggregation`` or ``tolerance``.
 
     Example:
@@ -68,6 +73,7 @@ def explain(
     """
     model = load(model)
     examples, single = as_examples(inputs)
+    check = verdict_options(verdict, single)
     explainer = make_explainer(method, options)
     check_capabilities(model, explainer)
     targets, contrasts = _per_example(target, examples, "target"), _per_example(against, examples, "against")
@@ -91,7 +97,8 @@ def explain(
             batch_size,
             truncation,
         )
-        made.extend(explainer.explain(request))
+        explained = explainer.explain(request)
+        made.extend(explained if check is None else judge(request, explainer, explained, check))
     return made[0] if single else made
 
 
