@@ -11,6 +11,7 @@ from torch import Tensor, nn
 from saywhy.errors import OptionError
 from saywhy.models.attention_door import AttentionCall, AttentionTap, tap_attention
 from saywhy.models.black_box import BlackBox
+from saywhy.models.differentiate import Loss
 from saywhy.models.embedding_door import look_up, replace_embeddings
 from saywhy.models.encoding import Encoded, Row, collate
 from saywhy.models.erasures import CONTINUOUS, check_erasure, default_erasure, erase_row, erase_text
@@ -23,6 +24,9 @@ __all__ = ["MaskSpace", "WordSpace"]
 
 class WordSpace(RowSpace):
     """Words of texts that may be erased.
+
+    Words of the fields that an example's ``meta["fixed"]`` numbers, such as the question about a document, stay
+    whatever a mask says, and have no gradient.
 
     Args:
         model: any `TextModel`; black boxes have their words cut out of the text.
@@ -59,6 +63,11 @@ class WordSpace(RowSpace):
             model, examples, erasure=erasure, batch_size=batch_size, truncation=truncation, encoded=encoded
         )
         self.continuous = erasure in CONTINUOUS and not isinstance(model, BlackBox)
+        self._fixed = {
+            number: [i for i, word in enumerate(item.words) if word.field in item.example.meta["fixed"]]
+            for number, item in enumerate(self.encoded)
+            if item.example.meta.get("fixed")
+        }
 
     def _features(self, item: Encoded) -> tuple[Word, ...]:
         return item.words
@@ -79,6 +88,14 @@ class WordSpace(RowSpace):
         if isinstance(self.model, BlackBox):
             return self._black_box(self.model, owner, keep)
         return super()._outputs(owner, keep)
+
+    def value_and_grad(  # noqa: D102 - as in the base class
+        self, owner: np.ndarray, keep: np.ndarray, loss: Loss
+    ) -> tuple[Tensor, Tensor, np.ndarray]:
+        scores, values, gradient = super().value_and_grad(owner, keep, loss)
+        for row, number in enumerate(np.asarray(owner).tolist()):
+            gradient[row, self._fixed.get(number, [])] = 0.0
+        return scores, values, gradient
 
     def _raw(self, network: nn.Module, rows: list[Row], grad: bool = False) -> tuple[Tensor, Tensor]:
         """Scores of erased rows, and the tensor of how far their pieces are kept (rows x L)."""
@@ -129,4 +146,8 @@ class WordSpace(RowSpace):
             raise OptionError(
                 f"erasure {self.erasure!r} keeps a word or not; for degrees in between use {' or '.join(CONTINUOUS)}"
             )
+        if self._fixed:
+            keep = keep.copy()
+            for row, number in enumerate(owner.tolist()):
+                keep[row, self._fixed.get(number, [])] = 1.0
         return owner, keep
