@@ -8,7 +8,7 @@ from saywhy.metrics import Auprc, Auroc, IouF1, TokenF1, TokenPrecision, TokenRe
 from saywhy.ops.bootstrap import resampled_means
 from saywhy.types import Example, Span
 
-from .stubs import make_bench, marked, score_words, select_words
+from .stubs import align, make_bench, marked, pair_bench, score_words, select_words
 
 TEXT = "a b c d e f g h i j"
 SELECTING = [TokenPrecision, TokenRecall, TokenF1, IouF1]
@@ -230,3 +230,21 @@ def test_order_of_examples_does_not_matter():
 def test_options_are_checked(metric, options):
     with pytest.raises(OptionError, match=f"{metric.name}: {next(iter(options))}"):
         metric(**options)
+
+
+def test_gold_alignments_are_the_pairs_of_words_inside_their_spans():
+    # "red car" goes with "red", and "old" with "new": two cells and one.
+    example = Example(
+        ("old red car", "new red bus"),
+        alignments=((Span(0, 4, 11), Span(1, 4, 7)), (Span(0, 0, 3), Span(1, 0, 3))),
+        truth=True,
+    )
+    bench = pair_bench([example, Example(("a", "b"))])
+    gold = np.array([[1, 0, 0], [0, 1, 0], [0, 1, 0]])
+    for table, truth, recall in ((gold, 1.0, 1.0), (1 - gold, None, 0.0)):
+        trial = bench.trial("m", [align(example, table), align(bench.examples[1], [[0.0]])])
+        got = Truth().score(trial)
+        assert got.n == 1
+        assert got.value == (pytest.approx(truth) if truth else pytest.approx(3 / 9))
+        assert TokenRecall(top=3 / 9).score(trial).value == recall
+        assert Auroc().score(trial).value == recall
