@@ -102,7 +102,7 @@ def metric_options() -> str:
             (
                 _code(e.name),
                 e.facts["of"],
-                " to ".join(f"{v:g}" for v in e.facts["range"]),
+                " to ".join("∞" if v is None else f"{v:g}" for v in e.facts["range"]),
                 _options(e.facts["options"]),
                 e.paper,
             )
