@@ -2,6 +2,7 @@
 
 from saywhy.explainers.attention import Attention
 from saywhy.explainers.base import Explainer, Request, methods
+from saywhy.explainers.deeplift import DeepLift
 from saywhy.explainers.gradient import Gradient
 from saywhy.explainers.input_x_gradient import InputXGradient
 from saywhy.explainers.integrated_gradients import IntegratedGradients
@@ -12,6 +13,7 @@ from saywhy.explainers.scaled_attention import ScaledAttention
 
 __all__ = [
     "Attention",
+    "DeepLift",
     "Explainer",
     "Gradient",
     "InputXGradient",

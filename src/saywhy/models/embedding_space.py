@@ -110,6 +110,15 @@ class EmbeddingSpace:
     ) -> tuple[Tensor, Tensor, Tensor]:
         batch = collate(rows, range(len(rows)), self.model.task.pad_id).to(self.model.device)
         ids = batch.inputs["input_ids"]
+        embeddings, difference = self._ends(network, ids, rows)
+        back = torch.as_tensor(1.0 - at, dtype=embeddings.dtype, device=embeddings.device)
+        leaf = embeddings - back[:, None, None] * difference
+        leaf.requires_grad_(grad)
+        with replace_embeddings(network, ids, leaf):
+            return self.model.task.raw(network, batch), leaf, difference
+
+    def _ends(self, network: nn.Module, ids: Tensor, rows: list[Row]) -> tuple[Tensor, Tensor]:
+        """The embeddings of rows and what they differ from the baseline by, both rows x L x d; no graph."""
         with torch.no_grad():
             embeddings = look_up(network, ids)
             moves = torch.zeros(ids.shape)
@@ -118,9 +127,4 @@ class EmbeddingSpace:
             reference = torch.zeros_like(embeddings[:1, :1])
             if self._baseline_id is not None:
                 reference = look_up(network, torch.full_like(ids[:1, :1], self._baseline_id))
-            difference = (embeddings - reference) * moves.to(embeddings).unsqueeze(-1)
-            back = torch.as_tensor(1.0 - at, dtype=embeddings.dtype, device=embeddings.device)
-            leaf = embeddings - back[:, None, None] * difference
-        leaf.requires_grad_(grad)
-        with replace_embeddings(network, ids, leaf):
-            return self.model.task.raw(network, batch), leaf, difference
+            return embeddings, (embeddings - reference) * moves.to(embeddings).unsqueeze(-1)
