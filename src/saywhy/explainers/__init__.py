@@ -6,7 +6,9 @@ from saywhy.explainers.deeplift import DeepLift
 from saywhy.explainers.gradient import Gradient
 from saywhy.explainers.input_x_gradient import InputXGradient
 from saywhy.explainers.integrated_gradients import IntegratedGradients
+from saywhy.explainers.kernel_shap import KernelShap
 from saywhy.explainers.leave_one_out import LeaveOneOut
+from saywhy.explainers.lime import Lime
 from saywhy.explainers.random import Random
 from saywhy.explainers.run import explain
 from saywhy.explainers.scaled_attention import ScaledAttention
@@ -18,7 +20,9 @@ __all__ = [
     "Gradient",
     "InputXGradient",
     "IntegratedGradients",
+    "KernelShap",
     "LeaveOneOut",
+    "Lime",
     "Random",
     "Request",
     "ScaledAttention",
