@@ -72,7 +72,7 @@ def test_unknown_methods_and_options() -> None:
         saywhy.explain(zoo.shared(), "film", "gradient", layers="last")
     with pytest.raises(OptionError, match="unknown space 'phrases'; use one of words, alignments"):
         saywhy.explain(zoo.shared(), "film", "gradient", space="phrases")
-    with pytest.raises(OptionError, match="'random' has no option 'x-y'; its options: none"):
+    with pytest.raises(OptionError, match="'random' has no option 'x-y'; its options: space"):
         saywhy.explain(zoo.shared(), "film", "random", x_y=1)
     with pytest.raises(OptionError, match="unknown truncation 'tail'"):
         saywhy.explain(zoo.shared(), "film", "random", truncation="tail")

@@ -16,11 +16,18 @@ __all__ = ["Random"]
 @register
 @dataclass(frozen=True)
 class Random(Explainer):
-    """Independent standard normal scores; a function of the seed and the words, not of the order of the texts."""
+    """Independent standard normal scores; a function of the seed and the words, not of the order of the texts.
+
+    Options:
+        space: ``words`` (default) or ``alignments``.
+    """
 
     name: ClassVar[str] = "random"
     family: ClassVar[str] = "baseline"
     needs: ClassVar[tuple[str, ...]] = ("outputs",)
+    spaces: ClassVar[tuple[str, ...]] = ("words", "alignments")
+
+    space: str = "words"
 
     def explain(self, request: Request) -> list[Explanation]:  # noqa: D102
         encoded = request.prepare()
@@ -33,5 +40,7 @@ class Random(Explainer):
                 abs(request.seed),
                 *(ord(c) for text in item.example.fields for c in text),
             ]
-            words.append(np.random.default_rng(entropy).standard_normal(len(item.words)))
+            first = sum(word.field == 0 for word in item.words)
+            size = len(item.words) if self.space == "words" else first * (len(item.words) - first)
+            words.append(np.random.default_rng(entropy).standard_normal(size))
         return self.word_scores(request, encoded, list(scores), words)
