@@ -96,7 +96,7 @@ def test_saywhy_captum_and_the_floor_side_by_side_and_a_missing_peer_is_told(fol
         else:
             assert row.theirs is None
             assert "no wheel" in row.reason
-    assert len(by_name) == len(table.rows) == 7
+    assert len(by_name) == len(table.rows) == 9
     assert table.notes == ("ferret does not install here: no wheel",)
     assert json.loads(json.dumps(table.to_dict()))["fingerprint"] == table.fingerprint != ""
     assert any("leave-one-out with captum, 12 tokens" in line for line in said)
@@ -135,9 +135,10 @@ def test_the_floor_makes_the_same_calls_and_nothing_else(folder: Path) -> None:
     assert desk.floor("leave-one-out", [0])["rows"] == len(items[0]["words"]) + 1 == made["costs"][0]["forwards"]
     points = desk.run("integrated-gradients", [1])["costs"][0]["gradients"]
     assert desk.floor("integrated-gradients", [1])["rows"] == points
-    both = desk.floor("faithfulness", [0, 1], bins=[0.2, 0.5])
+    asked = {"metrics": ["sufficiency", "comprehensiveness"], "bins": [0.2, 0.5]}
+    both = desk.floor("faithfulness", [0, 1], **asked)
     assert 2 * 3 <= both["rows"] <= 2 * 5
-    assert desk.run("faithfulness", [0, 1], bins=[0.2, 0.5])["scores"]
+    assert len(desk.run("faithfulness", [0, 1], **asked)["scores"]) == 2
 
 
 def test_one_text_only(tmp_path: Path) -> None:

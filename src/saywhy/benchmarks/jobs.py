@@ -24,6 +24,8 @@ __all__ = [
 POINTS = (10, 15, 20, 25, 30, 35, 40, 50, 64, 80, 100)
 TOLERANCE, SHARE = 0.01, 0.9
 BINS = (0.01, 0.05, 0.1, 0.2, 0.5)
+FERRETS_BINS = tuple(tenth / 10 for tenth in range(1, 11))
+FAITHFULNESS = ["comprehensiveness", "sufficiency"]
 # Short calls vary more, and cost little: they are repeated.
 SHORT, ROUNDS = 0.3, 5
 
@@ -79,18 +81,30 @@ def integrated_gradients(bench: Bench, settings: Settings) -> Iterator[Row]:
 
 
 def faithfulness(bench: Bench, settings: Settings) -> Iterator[Row]:
-    """Sufficiency and comprehensiveness with five bins of given explanations; both delete words."""
-    for together in (False, True):
-        yield _same_work(
-            bench,
-            "faithfulness",
-            lambda i: {"job": "faithfulness", "text": i, "scores": bench.items[i]["scores"], "bins": BINS},
-            how="sufficiency and comprehensiveness, "
-            + (f"{len(bench.items)} texts in one call of ours" if together else "one text a call"),
-            aim=3.0,
-            together=together,
-            bins=BINS,
-        )
+    """Metrics of given explanations; both tools delete words.
+
+    Sufficiency and comprehensiveness with five bins, and then what ferret computes when it is asked for nothing in
+    particular: ten bins, and the correlation with leave-one-out.
+    """
+    several = [*FAITHFULNESS, "loo-correlation"]
+    for metrics, bins in ((FAITHFULNESS, BINS), (several, FERRETS_BINS)):
+        for together in (False, True):
+
+            def ask(i: int, metrics: Sequence[str] = metrics, bins: Sequence[float] = bins) -> dict[str, Any]:
+                scores = bench.items[i]["scores"]
+                return {"job": "faithfulness", "text": i, "scores": scores, "bins": bins, "metrics": metrics}
+
+            yield _same_work(
+                bench,
+                "faithfulness",
+                ask,
+                how=f"{', '.join(metrics)}; {len(bins)} bins; "
+                + (f"{len(bench.items)} texts in one call of ours" if together else "one text a call"),
+                aim=3.0 if metrics is FAITHFULNESS else None,
+                together=together,
+                bins=bins,
+                metrics=metrics,
+            )
 
 
 def lime(bench: Bench, settings: Settings) -> Iterator[Row]:
@@ -112,7 +126,7 @@ def model_rows(work: str, words: int, texts: int, settings: Settings) -> float:
     if work == "leave-one-out":
         return 2 * 3 * words * texts
     if work == "faithfulness":
-        return 2 * 3 * (2 * len(BINS) + 1) * texts
+        return 2 * 3 * (2 * (len(BINS) + len(FERRETS_BINS)) + words + 2) * texts
     return len(ERASURES) * settings.texts * (2 * settings.reference + 2 * sum(settings.samples) + settings.samples[1])
 
 

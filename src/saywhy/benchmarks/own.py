@@ -100,7 +100,7 @@ class Desk:
 
         def measured() -> Callable[[], dict[str, Any]]:
             given = {"given": [self.explanations[i] for i in texts]}
-            table = evaluate(self.model, examples, given, ["comprehensiveness", "sufficiency"], **options)
+            table = evaluate(self.model, examples, given, **options)
             return lambda: {"scores": [result.value for result in table.results]}
 
         return measured if work == "faithfulness" else explained

@@ -5,7 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from ferret.evaluators.faithfulness_measures import AOPC_Comprehensiveness_Evaluation, AOPC_Sufficiency_Evaluation
+from ferret.evaluators.faithfulness_measures import (
+    AOPC_Comprehensiveness_Evaluation,
+    AOPC_Sufficiency_Evaluation,
+    TauLOO_Evaluation,
+)
 from ferret.explainers.explanation import Explanation
 
 from saywhy.benchmarks.peers.classifier import Classifier
@@ -17,13 +21,15 @@ __all__ = ["open_desk"]
 def open_desk(folder: str) -> Handlers:
     """The jobs of this worker."""
     model = Classifier(folder)
-    evaluators = [
-        kind(model.network, model.tokenizer)
-        for kind in (AOPC_Comprehensiveness_Evaluation, AOPC_Sufficiency_Evaluation)
-    ]
+    kinds = {
+        "comprehensiveness": AOPC_Comprehensiveness_Evaluation,
+        "sufficiency": AOPC_Sufficiency_Evaluation,
+        "loo-correlation": TauLOO_Evaluation,
+    }
+    evaluators = {name: kind(model.network, model.tokenizer) for name, kind in kinds.items()}
 
-    def faithfulness(text: int, scores: list[float], bins: list[float]) -> dict[str, Any]:
-        """Both metrics of one explanation.
+    def faithfulness(text: int, scores: list[float], bins: list[float], metrics: list[str]) -> dict[str, Any]:
+        """Metrics of one explanation.
 
         A word's score is put on each of its pieces, as ferret ranks pieces. All scores are made positive, which keeps
         their order: ferret leaves negative ones out, and with numpy 2 it fails when asked not to.
@@ -35,7 +41,9 @@ def open_desk(folder: str) -> Handlers:
         tokens: Any = model.tokenizer.convert_ids_to_tokens(ids[0].tolist())
         explanation = Explanation(item.text, tokens, by_piece, "given", item.target)
         how = {"removal_args": {"remove_tokens": True, "based_on": "perc", "thresholds": bins}}
-        made, seconds = timed(lambda: [e.compute_evaluation(explanation, item.target, **how).score for e in evaluators])
+        made, seconds = timed(
+            lambda: [evaluators[m].compute_evaluation(explanation, item.target, **how).score for m in metrics]
+        )
         return {"seconds": seconds, "scores": [float(v) for v in made]}
 
     return {"texts": model.take, "faithfulness": faithfulness}
