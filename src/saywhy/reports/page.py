@@ -24,7 +24,17 @@ from saywhy.reports.legend import method_sentence, metric_sentence
 from saywhy.reports.table import arrange, findings
 from saywhy.types import Example, Explanation, Header, MetricResult, Span
 
-__all__ = ["Report", "Shown", "examples_page", "explanations_page", "report", "write_page"]
+__all__ = [
+    "Report",
+    "Shown",
+    "duration",
+    "examples_page",
+    "explanations_page",
+    "report",
+    "shown_parts",
+    "template",
+    "write_page",
+]
 
 CARD_ORDER = ("task", "labels", "architecture", "data", "accuracy", "fingerprint", "version", "seed", "time")
 
@@ -68,11 +78,11 @@ class Report:
         used = dict.fromkeys([*methods, *(e.method for s in self.examples for e in s.explanations)])
         curves = [(row, Markup(svg.curves(row, methods))) for row in rows]
         known = dict.fromkeys((row.name, row.family) for row in rows)
-        return _template().render(
+        return template("page.html.j2").render(
             report=self,
             style=Markup(STYLE),
             card=self._card(),
-            examples=[_shown(shown) for shown in self.examples],
+            examples=[shown_parts(shown) for shown in self.examples],
             methods=methods,
             rows=rows,
             findings=findings(rows),
@@ -175,14 +185,15 @@ def write_page(path: str | os.PathLike[str], html: str) -> Path:
 
 
 @cache
-def _template() -> jinja2.Template:
+def template(name: str) -> jinja2.Template:
+    """A template of this package; every text that goes into it is escaped."""
     environment = jinja2.Environment(
         loader=jinja2.PackageLoader("saywhy.reports"),
         autoescape=True,
         undefined=jinja2.StrictUndefined,
         finalize=lambda value: visible(value) if isinstance(value, str) and not isinstance(value, Markup) else value,
     )
-    return environment.get_template("page.html.j2")
+    return environment.get_template(name)
 
 
 def _level(results: Sequence[MetricResult]) -> str:
@@ -202,7 +213,7 @@ def _notes(results: Sequence[MetricResult]) -> list[str]:
     ]
 
 
-def _shown(shown: Shown) -> dict[str, Any]:
+def shown_parts(shown: Shown) -> dict[str, Any]:
     """What the template needs to know about one input."""
     example = shown.example
     gold = tuple(dict.fromkeys(span for marked in example.rationales for span in marked)) + example.answers
@@ -245,12 +256,16 @@ def _fact(name: str, value: Any) -> str:
     if isinstance(value, Sequence) and not isinstance(value, str):
         return ", ".join(_fact(name, v) for v in value)
     if isinstance(value, float):
-        return _duration(value) if name.endswith("time") else f"{value:.4g}"
+        return duration(value) if name.endswith("time") else f"{value:.4g}"
     return f"{value:,}" if isinstance(value, int) and name in ("parameters", "examples") else str(value)
 
 
-def _duration(seconds: float) -> str:
-    return f"{seconds:.1f} s" if seconds < 60 else f"{int(seconds // 60)} min {int(seconds % 60)} s"
+def duration(seconds: float) -> str:
+    """A time for people."""
+    if seconds < 60:
+        return f"{seconds:.1f} s"
+    minutes, rest = divmod(round(seconds), 60)
+    return f"{minutes} min {rest} s" if minutes < 60 else f"{minutes // 60} h {minutes % 60} min"
 
 
 def _plain(value: Any) -> Any:

@@ -1,20 +1,45 @@
-"""Small plots as inline SVG: dots with intervals, and curves over bins. No script, no plotting library."""
+"""Small plots as inline SVG: dots and bars with intervals, curves and lines. No script, no plotting library."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 from saywhy.display import safe
 from saywhy.reports.table import Row
 
-__all__ = ["bin_label", "curves", "dots", "series_swatch"]
+__all__ = ["Bar", "Line", "bars", "bin_label", "curves", "dots", "lines", "series_swatch"]
 
 WIDTH = 400
 LABELS, VALUES = 150, 52
 LINE = 27
 SHAPES = ("circle", "square", "triangle", "diamond")
 SERIES = 8
+TOLD = 12  # points of a line that are read out one by one
+
+
+@dataclass(frozen=True)
+class Bar:
+    """A value with its interval; ``series`` decides colour and mark, ``paper`` is another's value to compare with."""
+
+    name: str
+    value: float
+    low: float
+    high: float
+    series: int = 0
+    paper: float | None = None
+
+
+@dataclass(frozen=True)
+class Line:
+    """Points (x, y) in the order of x; ``spans`` are their intervals, ``bare`` a line that stays in the background."""
+
+    name: str
+    points: tuple[tuple[float, float], ...]
+    series: int = 0
+    spans: tuple[tuple[float, float], ...] = ()
+    bare: bool = False
 
 
 def dots(row: Row) -> str:
@@ -45,6 +70,54 @@ def dots(row: Row) -> str:
     return _svg(height, f"{row.title} by method: {said}", parts)
 
 
+def bars(title: str, groups: Sequence[tuple[str, Sequence[Bar]]]) -> str:
+    """Lying bars with intervals, several for each name; a hollow diamond is the paper's value."""
+    kept = [(name, [b for b in group if math.isfinite(b.value)]) for name, group in groups]
+    shown = [b for _, group in kept for b in group]
+    ends = [e for b in shown for e in (b.value, b.low, b.high, *([] if b.paper is None else [b.paper]))]
+    low, high, step = _axis(ends)
+    left, right = LABELS, WIDTH - VALUES
+    single = all(len(group) <= 1 for _, group in kept)
+    thick, gap = (15, 12) if single else (11, 10)
+    height = 30 + sum(max(1, len(group)) * thick + gap for _, group in kept)
+
+    def x(value: float) -> float:
+        return left + (right - left) * (value - low) / (high - low)
+
+    parts = [_grid_x(x(tick), height - 22, _tick(tick, step)) for tick in _ticks(low, high, step)]
+    y = 2 + gap / 2
+    for name, group in kept:
+        middle = y + max(1, len(group)) * thick / 2
+        parts.append(_label(name, left - 10, middle + 4))
+        for bar in group:
+            start, end = sorted((x(0.0), x(bar.value)))
+            centre = y + thick / 2
+            bounds = [v if math.isfinite(v) else bar.value for v in (bar.low, bar.high)]
+            told = f"{bar.name}: {bar.value:z.3f}, {bounds[0]:z.3f} to {bounds[1]:z.3f}"
+            parts.append(
+                f'<g class="s{bar.series % SERIES}"><rect x="{start:.1f}" y="{y + 1:.1f}" '
+                f'width="{max(end - start, 0.5):.1f}" height="{thick - 2}"><title>{safe(told)}</title></rect></g>'
+            )
+            parts.append(f'<path class="bar" d="M{x(bounds[0]):.1f} {centre:.1f}H{x(bounds[1]):.1f}"/>')
+            mark = _mark(bar.series, x(bar.value), centre, told)
+            parts.append(f'<g class="s{bar.series % SERIES}">{mark}</g>')
+            if bar.paper is not None:
+                diamond = _shape("diamond", x(bar.paper), centre, f"{bar.name}, the paper: {bar.paper:g}")
+                parts.append(f'<g class="paper">{diamond}</g>')
+            kind = "num" if single else "num small"
+            parts.append(
+                f'<text class="{kind}" x="{WIDTH - 2}" y="{centre + 4:.1f}" text-anchor="end">{bar.value:z.3f}</text>'
+            )
+            y += thick
+        y += gap if group else gap + thick
+    said = "; ".join(
+        f"{b.name} {b.value:z.3f}, {b.low:z.3f} to {b.high:z.3f}"
+        + (f", paper {b.paper:g}" if b.paper is not None else "")
+        for b in shown
+    )
+    return _svg(height, f"{title}: {said}", parts)
+
+
 def curves(row: Row, methods: Sequence[str]) -> str:
     """The value at each erasure size, one line a method; empty where no result has bins of sizes."""
     shown = [
@@ -55,33 +128,75 @@ def curves(row: Row, methods: Sequence[str]) -> str:
     if not shown:
         return ""
     keys = _bins([bins for _, _, bins in shown])
-    low, high, step = _axis([v for _, _, bins in shown for v in bins.values()])
+    made = [
+        Line(method, tuple((float(i), bins[key]) for i, key in enumerate(keys) if key in bins), number)
+        for number, method, bins in shown
+    ]
+    return lines(
+        f"{row.title} at each share of words", made, places=[bin_label(key) for key in keys], under="share of words"
+    )
+
+
+def lines(title: str, shown: Sequence[Line], *, places: Sequence[str] = (), under: str = "") -> str:
+    """Lines with marks and, where they are known, intervals.
+
+    Args:
+        title: what is shown, for those who hear the plot.
+        shown: the lines.
+        places: names of evenly spaced places that the x of a point counts; without them x is a number.
+        under: what the x axis counts.
+    """
+    kept = [
+        (line, [i for i, (x, y) in enumerate(line.points) if math.isfinite(x) and math.isfinite(y)]) for line in shown
+    ]
+    heights = [y for line in shown for _, y in line.points] + [e for line in shown for span in line.spans for e in span]
+    low, high, step = _axis(heights)
+    widths = [line.points[i][0] for line, numbers in kept for i in numbers]
+    first, last, across = (0.0, max(1.0, len(places) - 1.0), 1.0) if places else _axis(widths)
     left, right, top, bottom = 44, WIDTH - 14, 12, 218
 
-    def place(key: str, value: float) -> tuple[float, float]:
-        at = keys.index(key) / max(1, len(keys) - 1)
-        return left + 8 + (right - left - 16) * at, bottom - (bottom - top) * (value - low) / (high - low)
+    def place(x: float, y: float) -> tuple[float, float]:
+        at = left + 8 + (right - left - 16) * (x - first) / (last - first)
+        return at, bottom - (bottom - top) * (y - low) / (high - low)
 
     parts = []
     for tick in _ticks(low, high, step):
-        y = place(keys[0], tick)[1]
+        y = place(first, tick)[1]
         parts.append(f'<line class="grid" x1="{left}" x2="{right}" y1="{y:.1f}" y2="{y:.1f}"/>')
         parts.append(f'<text class="tick" x="{left - 6}" y="{y + 4:.1f}" text-anchor="end">{_tick(tick, step)}</text>')
-    for key in keys:
-        x, label = place(key, low)[0], safe(bin_label(key))
-        parts.append(f'<text class="tick" x="{x:.1f}" y="{bottom + 18}" text-anchor="middle">{label}</text>')
-    for number, method, bins in shown:
-        points = [(key, *place(key, bins[key])) for key in keys if math.isfinite(bins.get(key, math.nan))]
-        path = " ".join(f"{x:.1f},{y:.1f}" for _, x, y in points)
-        parts.append(f'<g class="s{number % SERIES}"><polyline points="{path}"/>')
-        for key, x, y in points:
-            parts.append(_mark(number, x, y, f"{method}, {bin_label(key)}: {bins[key]:z.3f}"))
+    marks = list(enumerate(places)) if places else [(t, _tick(t, across)) for t in _ticks(first, last, across)]
+    for at, label in marks:
+        x = place(at, low)[0]
+        parts.append(f'<text class="tick" x="{x:.1f}" y="{bottom + 18}" text-anchor="middle">{safe(label)}</text>')
+    for line, numbers in kept:
+        points = [place(*line.points[i]) for i in numbers]
+        path = " ".join(f"{x:.1f},{y:.1f}" for x, y in points)
+        kind = f"s{line.series % SERIES}{' bare' if line.bare else ''}"
+        parts.append(f'<g class="{kind}"><polyline points="{path}"/>')
+        for i, (x, y) in zip(numbers, points, strict=True):
+            if line.spans and all(map(math.isfinite, line.spans[i])):
+                ends = [place(first, e)[1] for e in line.spans[i]]
+                parts.append(f'<path class="span" d="M{x:.1f} {ends[0]:.1f}V{ends[1]:.1f}"/>')
+            if not line.bare:
+                at, value = line.points[i]
+                parts.append(_mark(line.series, x, y, f"{line.name}, {_place(at, places)}: {value:z.3f}"))
         parts.append("</g>")
-    parts.append(
-        f'<text class="tick" x="{(left + right) / 2}" y="{bottom + 36}" text-anchor="middle">share of words</text>'
-    )
-    said = "; ".join(f"{m} " + ", ".join(f"{bin_label(k)} {b[k]:z.3f}" for k in keys if k in b) for _, m, b in shown)
-    return _svg(bottom + 42, f"{row.title} at each share of words: {said}", parts)
+    if under:
+        middle = (left + right) / 2
+        parts.append(f'<text class="tick" x="{middle}" y="{bottom + 36}" text-anchor="middle">{safe(under)}</text>')
+    said = "; ".join(_told(line, numbers, places) for line, numbers in kept if not line.bare)
+    return _svg(bottom + 42, f"{title}: {said}", parts)
+
+
+def _told(line: Line, numbers: Sequence[int], places: Sequence[str]) -> str:
+    """A line in words; of a long one where it begins and where it ends."""
+    if len(numbers) > TOLD:
+        numbers = [numbers[0], numbers[-1]]
+    return f"{line.name} " + ", ".join(f"{_place(line.points[i][0], places)} {line.points[i][1]:z.3f}" for i in numbers)
+
+
+def _place(x: float, places: Sequence[str]) -> str:
+    return places[int(x)] if places else f"{x:g}"
 
 
 def series_swatch(number: int) -> str:
@@ -138,9 +253,19 @@ def _grid_x(x: float, bottom: float, label: str) -> str:
     )
 
 
+def _label(name: str, x: float, y: float) -> str:
+    """A name at the end of a line; a long one is cut and can be read by pointing at it."""
+    cut = name if len(name) <= 23 else f"{name[:22].rstrip()}…"
+    whole = f"<title>{safe(name)}</title>" if cut != name else ""
+    return f'<text class="name" x="{x:g}" y="{y:.1f}" text-anchor="end">{whole}{safe(cut)}</text>'
+
+
 def _mark(number: int, x: float, y: float, title: str) -> str:
+    return _shape(SHAPES[number % len(SHAPES)], x, y, title)
+
+
+def _shape(shape: str, x: float, y: float, title: str) -> str:
     told = f"<title>{safe(title)}</title>" if title else ""
-    shape = SHAPES[number % len(SHAPES)]
     if shape == "circle":
         return f'<circle cx="{x:.1f}" cy="{y:.1f}" r="4">{told}</circle>'
     offsets = {

@@ -1,4 +1,4 @@
-"""A study's rows as grids, methods by metrics or models by metrics, and how terminals, notebooks and LaTeX show them."""
+"""A study's rows as grids, methods or models by metrics, and how terminals, notebooks and LaTeX show them."""
 
 from __future__ import annotations
 

@@ -83,7 +83,7 @@ class StudyTable:
         return text.getvalue()
 
     def to_latex(self) -> str:
-        r"""Tables with ``booktabs``: methods by metrics for each model and dataset, then the models; the best is bold."""
+        r"""Tables with ``booktabs``: methods by metrics for each model and dataset, then models by metrics."""
         return grids_latex(self.rows)
 
     def write_parquet(self, path: str | os.PathLike[str]) -> None:
