@@ -105,6 +105,7 @@ def test_only_words_that_speak_for_the_target_are_named() -> None:
     for scores, top, named in (
         ([0, 3, -1, 2, 1, 0, 0], 0.2, (1, 3)),
         ([0, 3, -1, 2, 1, 0, 0], 0.6, (1, 3, 4)),
+        ([0, 3, 1e-16, 2, 0, 0, 0], 0.6, (1, 3)),
         ([0, 0, 0, 0, 0, 0, 0], 0.6, (0,)),
         ([-2, -1, -3, -2, -2, -2, -2], 0.5, (1,)),
     ):
@@ -226,6 +227,20 @@ def test_the_draws_depend_on_the_seed_and_the_text_only() -> None:
     other = verdict(model, zoo.TEXTS[2], "leave-one-out", seed=1)
     assert not np.allclose(other.random_kept, alone.random_kept)
     assert len(set(alone.random_kept)) == 10
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_no_set_is_drawn_twice(seed: int) -> None:
+    # Each word weighs differently, so that equal values would be equal sets; only one of the eleven others is left out.
+    def weighing(texts: list[str]) -> list[list[float]]:
+        table = [sum(0.5 ** (ord(w) - 96) for w in t.split() if len(w) == 1) for t in texts]
+        return [[p, 1 - p] for p in table]
+
+    found = verdict(
+        saywhy.load(weighing, labels=["yes", "no"]), "a b c d e f g h i j k l", seed=seed, verdict={"top": 0.05}
+    )
+    values = [round(value, 9) for value in (found.kept, *found.random_kept)]
+    assert len(set(values)) == len(values) == 11
 
 
 def test_all_masks_of_all_inputs_in_one_call(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -56,7 +56,7 @@ def demo(
     whole = evaluate(model, data, (), "accuracy", split="test").results[0]
     say(f"measured {len(METHODS)} methods on {table.n} reviews")
     shown = list(data["test"][:6])
-    explanations = [why for name in METHODS for why in explain(model, shown, name, seed=seed)]
+    explanations = [why for name in METHODS for why in explain(model, shown, name, seed=seed, verdict=True)]
     seconds = time.monotonic() - start
     size = sum(parameter.numel() for parameter in model.module.parameters())
     card = {

@@ -112,11 +112,15 @@ class Auto(Explainer):
         if size <= FEW_FEATURES and 2**size <= masks and self._able(model, "shapley"):
             return self._choice("shapley", f"{seen} exact Shapley values in {2**size} rows")
         if ROWS_A_FEATURE * size <= masks and self._able(model, "kernel-shap"):
-            return self._choice("kernel-shap", f"{seen} Shapley values estimated with {masks} rows", samples=masks)
+            # The whole and the empty input come on top of the samples.
+            return self._choice(
+                "kernel-shap", f"{seen} Shapley values estimated with at most {masks} rows", samples=masks - 2
+            )
         if size + 1 <= masks or not self._able(model, "occlusion"):
             beyond = "" if size + 1 <= masks else f", more than the {masks} of the budget"
             return self._choice("leave-one-out", f"{seen} one row each{beyond}")
-        return self._choice("occlusion", f"{seen} no row each within {masks}, so sentences go", unit="sentence")
+        many = f"only outputs can be used, and {size} {what} are too many for {masks} rows: whole sentences are erased"
+        return self._choice("occlusion", many, unit="sentence")
 
     @property
     def _rows(self) -> int:

@@ -22,6 +22,8 @@ __all__ = ["VerdictOptions", "judge", "named_features", "verdict_options"]
 
 # Two digits are printed: what cannot be seen in them is no difference.
 MARGIN = 0.01
+# A score below this share of the largest one is what rounding left of zero.
+ROUNDING = 1e-6
 # Of the sets that are compared, the explanation's own included, at most this share may do as well.
 LEVEL = 0.1
 
@@ -133,7 +135,8 @@ def named_features(explanation: Explanation, may: np.ndarray, top: float) -> np.
         return chosen[np.argsort(-np.asarray(explanation.scores)[chosen], kind="stable")]
     scores = np.asarray(getattr(explanation, "scores", ()), dtype=np.float64).reshape(-1)
     order = places[np.argsort(-scores[places], kind="stable")][: math.ceil(round(top * len(places), 9))]
-    return order[: max(1, int((scores[order] > 0).sum()))]
+    least = ROUNDING * np.abs(scores).max(initial=0.0)
+    return order[: max(1, int((scores[order] > least).sum()))]
 
 
 @dataclass(frozen=True)
