@@ -11,7 +11,7 @@ from typing import Any
 from saywhy.data.corpus import HASHED_SPLITS, Corpus, find_split_files, hash_split
 from saywhy.data.files import MAX_LINE_BYTES, read_rows
 from saywhy.data.rows import Row
-from saywhy.errors import OptionError
+from saywhy.errors import DataError, OptionError
 from saywhy.types import Example, Span
 
 __all__ = ["COLUMNS", "TableCorpus"]
@@ -45,6 +45,8 @@ class TableCorpus(Corpus):
         labels: all class names in order; a number in the file is then an index into it. Without it the names are those
             that occur.
         skip_empty: leaves out rows whose text is empty, instead of raising.
+        keep_faulty: a row that is no example becomes one with an empty text, and what is wrong with it as
+            ``meta["fault"]``, for those who count rows and must not lose one.
         format: the file's format, if its name does not tell: ``jsonl``, ``json``, ``csv``, ``tsv``, ``parquet``.
         names: column names of a CSV or TSV without a header line.
         quotes: whether double quotes enclose fields: yes in CSV and no in TSV unless given.
@@ -60,6 +62,7 @@ class TableCorpus(Corpus):
         columns: Mapping[str, str | None] | None = None,
         labels: Sequence[str] | None = None,
         skip_empty: bool = False,
+        keep_faulty: bool = False,
         format: str | None = None,  # noqa: A002 - the word users know
         names: Sequence[str] | None = None,
         quotes: bool | None = None,
@@ -76,6 +79,7 @@ class TableCorpus(Corpus):
         self.labels = tuple(map(str, labels)) if labels is not None else None
         self._given = dict(columns or {})
         self._skip_empty = skip_empty
+        self._keep_faulty = keep_faulty
         self._reading: dict[str, Any] = {
             "format": format,
             "names": names,
@@ -105,7 +109,7 @@ class TableCorpus(Corpus):
         """The examples of one split, in order, each time anew."""
         drawn = tuple(self._files) == ("all",) and split != "all"
         for row in self._rows("all" if drawn else split):
-            example = self._example(row, self._columns(row))
+            example = self._checked(row, self._columns(row))
             if example is not None and (not drawn or hash_split(example, self.seed, HASHED_SPLITS) == split):
                 yield example
 
@@ -126,6 +130,14 @@ class TableCorpus(Corpus):
                 "text",
             )
         return found
+
+    def _checked(self, row: Row, columns: Mapping[str, str | None]) -> Example | None:
+        try:
+            return self._example(row, columns)
+        except DataError as error:
+            if not self._keep_faulty:
+                raise
+            return Example(("",), source=row.source, line=row.line, meta={"fault": str(error)})
 
     def _example(self, row: Row, columns: Mapping[str, str | None]) -> Example | None:
         texts = tuple(row.text(c) for c in (columns["text"], columns["text_pair"]) if c is not None)

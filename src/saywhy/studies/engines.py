@@ -1,24 +1,38 @@
-"""Engines: where cells are done. In this process, in several processes, or on Ray."""
+"""Engines: where cells (or other pieces of work) are done. In this process, in several processes, or on Ray."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from typing import Any, Protocol
 
 from saywhy.errors import OptionError, SayWhyError
-from saywhy.studies.cells import Cell
 from saywhy.studies.work import do_cell, watch_parent
 
-__all__ = ["ENGINES", "Engine", "open_engine"]
+__all__ = ["ENGINES", "Engine", "Piece", "open_engine"]
 
 ENGINES = ("local", "ray")
 RETRIES = 3
 
-Outcome = tuple[Cell, BaseException | None]
+Work = Callable[[Mapping[str, Any], str], str]
+"""Does a piece of work, given as `Piece.to_dict`, in a folder; a function of a module, so that processes find it."""
+Outcome = tuple[Any, BaseException | None]
+
+
+class Piece(Protocol):
+    """A piece of work, such as a cell: a name, and all there is to know as plain values."""
+
+    @property
+    def name(self) -> str:
+        """Tells it from the others."""
+        ...
+
+    def to_dict(self) -> dict[str, Any]:
+        """What the worker is told."""
+        ...
 
 
 class Engine(Protocol):
@@ -26,7 +40,7 @@ class Engine(Protocol):
 
     workers: int
 
-    def submit(self, cell: Cell) -> None:
+    def submit(self, cell: Piece) -> None:
         """Begin with a cell."""
         ...
 
@@ -41,7 +55,13 @@ class Engine(Protocol):
 
 @contextmanager
 def open_engine(
-    name: str, root: str, *, workers: int = 1, threads: int = 1, address: str | None = None
+    name: str,
+    root: str,
+    *,
+    workers: int = 1,
+    threads: int = 1,
+    address: str | None = None,
+    work: Work | None = None,
 ) -> Iterator[Engine]:
     """An engine by its name.
 
@@ -51,18 +71,20 @@ def open_engine(
         workers: how many cells at a time.
         threads: of each worker.
         address: of a Ray cluster that is running; None starts one on this machine.
+        work: what is done with each piece; `do_cell` if None.
     """
+    work = work or do_cell
     if workers < 1:
         raise OptionError(f"workers must be at least 1, not {workers}")
     engine: Engine
     if name == "ray":
-        engine = RayEngine(root, workers, threads, address)
+        engine = RayEngine(root, workers, threads, address, work)
     elif name != "local":
         raise OptionError(f"unknown engine {name!r}; use one of {', '.join(ENGINES)}")
     elif address is not None:
         raise OptionError("an address goes with the engine ray")
     else:
-        engine = SerialEngine(root) if workers == 1 else ProcessEngine(root, workers, threads)
+        engine = SerialEngine(root, work) if workers == 1 else ProcessEngine(root, workers, threads, work)
     try:
         yield engine
     finally:
@@ -74,11 +96,11 @@ class SerialEngine:
 
     workers = 1
 
-    def __init__(self, root: str) -> None:
-        self.root = root
-        self._waiting: list[Cell] = []
+    def __init__(self, root: str, work: Work) -> None:
+        self.root, self.work = root, work
+        self._waiting: list[Piece] = []
 
-    def submit(self, cell: Cell) -> None:
+    def submit(self, cell: Piece) -> None:
         """Remember a cell; it is done when somebody waits for it."""
         self._waiting.append(cell)
 
@@ -86,7 +108,7 @@ class SerialEngine:
         """Do the next cell."""
         cell = self._waiting.pop(0)
         try:
-            do_cell(cell.to_dict(), self.root)
+            self.work(cell.to_dict(), self.root)
         except Exception as error:  # whatever a cell dies of must not end the study
             return [(cell, error)]
         return [(cell, None)]
@@ -98,10 +120,10 @@ class SerialEngine:
 class ProcessEngine:
     """Several processes of this machine. One that is killed is replaced, and its cell done again."""
 
-    def __init__(self, root: str, workers: int, threads: int) -> None:
-        self.root, self.workers, self.threads = root, workers, threads
+    def __init__(self, root: str, workers: int, threads: int, work: Work) -> None:
+        self.root, self.workers, self.threads, self.work = root, workers, threads, work
         self._pool = self._start()
-        self._running: dict[Future[str], Cell] = {}
+        self._running: dict[Future[str], Piece] = {}
         self._tries: dict[str, int] = {}
 
     def _start(self) -> ProcessPoolExecutor:
@@ -111,10 +133,10 @@ class ProcessEngine:
         context = multiprocessing.get_context("spawn")
         return ProcessPoolExecutor(self.workers, mp_context=context, initializer=_begin, initargs=(self.threads,))
 
-    def submit(self, cell: Cell) -> None:
+    def submit(self, cell: Piece) -> None:
         """Hand a cell to the processes."""
         self._tries[cell.name] = self._tries.get(cell.name, 0) + 1
-        self._running[self._pool.submit(do_cell, cell.to_dict(), self.root)] = cell
+        self._running[self._pool.submit(self.work, cell.to_dict(), self.root)] = cell
 
     def wait(self) -> list[Outcome]:
         """The cells that were finished since."""
@@ -166,7 +188,7 @@ def _begin(threads: int) -> None:
 class RayEngine:
     """Cells as tasks of Ray, on a cluster that is running or one started here."""
 
-    def __init__(self, root: str, workers: int, threads: int, address: str | None) -> None:
+    def __init__(self, root: str, workers: int, threads: int, address: str | None, work: Work) -> None:
         try:
             import ray
         except ImportError:
@@ -179,15 +201,15 @@ class RayEngine:
             ray.init(address=address, log_to_driver=False, logging_level="ERROR", **own)
         names = {"OMP_NUM_THREADS": str(threads), "MKL_NUM_THREADS": str(threads), "TOKENIZERS_PARALLELISM": "false"}
         passed = {key: os.environ[key] for key in ("SAYWHY_DATA", "HF_HUB_OFFLINE") if key in os.environ}
-        self._task = ray.remote(do_cell).options(
+        self._task = ray.remote(work).options(
             num_cpus=threads,
             max_retries=RETRIES,
             retry_exceptions=False,
             runtime_env={"env_vars": {**names, **passed}},
         )
-        self._running: dict[Any, Cell] = {}
+        self._running: dict[Any, Piece] = {}
 
-    def submit(self, cell: Cell) -> None:
+    def submit(self, cell: Piece) -> None:
         """Hand a cell to Ray."""
         self._running[self._task.remote(cell.to_dict(), self.root)] = cell
 
