@@ -19,7 +19,15 @@ from tests.models.test_architectures import recurrent
 METHODS = [entry.name for entry in methods if not entry.fitted]
 ATTENTION = {"attention", "scaled-attention"}
 # Where it looks by default depends on rounding, and takes long on networks with random weights.
-OPTIONS: dict[str, dict[str, Any]] = {"auto": {"budget": 9}, "integrated-gradients": {"points": 5}}
+# Few samples and large steps save time, and all are drawn: when a sampler stops depends on rounding too.
+OPTIONS: dict[str, dict[str, Any]] = {
+    "auto": {"budget": 9},
+    "back-select": {"step": 0.25},
+    "integrated-gradients": {"points": 5},
+    "kernel-shap": {"samples": 40, "tolerance": None},
+    "lime": {"samples": 40, "tolerance": None},
+    "shapley": {"exact": 5, "samples": 40, "tolerance": None},
+}
 
 
 def explain(model: Any, inputs: Any, method: str, **options: Any) -> Any:

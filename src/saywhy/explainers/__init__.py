@@ -1,6 +1,7 @@
 """Explainers: one file a method, one verb, `explain`."""
 
 from saywhy.explainers.attention import Attention
+from saywhy.explainers.back_select import BackSelect
 from saywhy.explainers.base import Explainer, Request, methods
 from saywhy.explainers.deeplift import DeepLift
 from saywhy.explainers.gradient import Gradient
@@ -9,12 +10,15 @@ from saywhy.explainers.integrated_gradients import IntegratedGradients
 from saywhy.explainers.kernel_shap import KernelShap
 from saywhy.explainers.leave_one_out import LeaveOneOut
 from saywhy.explainers.lime import Lime
+from saywhy.explainers.occlusion import Occlusion
 from saywhy.explainers.random import Random
 from saywhy.explainers.run import explain
 from saywhy.explainers.scaled_attention import ScaledAttention
+from saywhy.explainers.shapley import Shapley
 
 __all__ = [
     "Attention",
+    "BackSelect",
     "DeepLift",
     "Explainer",
     "Gradient",
@@ -23,9 +27,11 @@ __all__ = [
     "KernelShap",
     "LeaveOneOut",
     "Lime",
+    "Occlusion",
     "Random",
     "Request",
     "ScaledAttention",
+    "Shapley",
     "explain",
     "methods",
 ]

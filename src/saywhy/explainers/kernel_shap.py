@@ -10,6 +10,7 @@ import numpy as np
 
 from saywhy.explainers.base import Explainer, Request, register
 from saywhy.explainers.inquiry import Inquiry, open_space
+from saywhy.explainers.players import Players
 from saywhy.explainers.rounds import check_sampling, input_generator, sample_in_rounds, value_bounds
 from saywhy.ops.least_squares import constrained_fit, relative_error
 from saywhy.ops.shapley import shapley_of_surrogate, size_weights
@@ -65,8 +66,9 @@ class KernelShap(Explainer):
         check_sampling(self.samples, self.tolerance)
         space = open_space(request, self.space, self.erasure)
         inquiry = Inquiry(request, space, self.output)
-        numbers = np.arange(len(inquiry.sizes))
-        empty = inquiry.values(numbers, np.zeros((len(numbers), int(inquiry.sizes.max())), dtype=bool))
+        players = Players(inquiry)
+        numbers = np.arange(len(players.sizes))
+        empty = players.values(numbers, np.zeros((len(numbers), int(players.sizes.max())), dtype=bool))
         whole = inquiry.whole()
         games = [
             _Game(
@@ -76,14 +78,14 @@ class KernelShap(Explainer):
                 value_bounds(request, i, self.output),
                 input_generator(request, i),
             )
-            for i, size in enumerate(inquiry.sizes)
+            for i, size in enumerate(players.sizes)
         ]
-        errors = sample_in_rounds(inquiry, games, self.samples, self.tolerance)
+        errors = sample_in_rounds(players, games, self.samples, self.tolerance)
         return self.word_scores(
             request,
             space.encoded,
             inquiry.scores(),
-            [game.scores() for game in games],
+            players.spread([game.scores() for game in games]),
             errors,
             inquiry.costs(),
             erasure=space.erasure,

@@ -10,6 +10,7 @@ import numpy as np
 from saywhy.errors import OptionError
 from saywhy.explainers.base import Explainer, Request, register
 from saywhy.explainers.inquiry import Inquiry, open_space
+from saywhy.explainers.players import Players
 from saywhy.explainers.rounds import check_sampling, input_generator, sample_in_rounds, value_bounds
 from saywhy.ops.least_squares import relative_error, ridge_fit
 from saywhy.ops.subsets import every_subset, random_subsets, spread_sizes
@@ -80,17 +81,18 @@ class Lime(Explainer):
         self._check()
         space = open_space(request, self.space, self.erasure)
         inquiry = Inquiry(request, space, self.output)
+        players = Players(inquiry)
         whole = inquiry.whole()
         local = [
             _Local(self, int(size), float(whole[i]), value_bounds(request, i, self.output), input_generator(request, i))
-            for i, size in enumerate(inquiry.sizes)
+            for i, size in enumerate(players.sizes)
         ]
-        errors = sample_in_rounds(inquiry, local, self.samples, self.tolerance)
+        errors = sample_in_rounds(players, local, self.samples, self.tolerance)
         return self.word_scores(
             request,
             space.encoded,
             inquiry.scores(),
-            [item.scores() for item in local],
+            players.spread([item.scores() for item in local]),
             errors,
             inquiry.costs(),
             erasure=space.erasure,

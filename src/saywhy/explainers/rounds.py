@@ -9,7 +9,7 @@ import numpy as np
 
 from saywhy.errors import OptionError
 from saywhy.explainers.base import Request
-from saywhy.explainers.inquiry import Inquiry
+from saywhy.explainers.players import Players
 from saywhy.ops.randomness import numpy_generator
 
 __all__ = ["Estimate", "check_sampling", "input_generator", "sample_in_rounds", "value_bounds"]
@@ -62,7 +62,7 @@ def check_sampling(samples: int, tolerance: float | None) -> None:
 
 
 def sample_in_rounds(
-    inquiry: Inquiry, estimates: Sequence[Estimate], samples: int, tolerance: float | None
+    players: Players, estimates: Sequence[Estimate], samples: int, tolerance: float | None
 ) -> list[float]:
     """Draw masks and ask for their values until each estimate is precise enough or has had its samples.
 
@@ -73,13 +73,13 @@ def sample_in_rounds(
     errors = [0.0] * len(estimates)
     while waiting:
         drawn = [estimates[i].draw(_next(estimates[i], errors[i], samples, tolerance)) for i in waiting]
-        table = np.zeros((sum(map(len, drawn)), int(inquiry.sizes[waiting].max())), dtype=bool)
+        table = np.zeros((sum(map(len, drawn)), int(players.sizes[waiting].max())), dtype=bool)
         start = 0
         for masks in drawn:
             table[start : start + len(masks), : masks.shape[1]] = masks
             start += len(masks)
         owner = np.repeat(waiting, [len(masks) for masks in drawn])
-        values = np.split(inquiry.values(owner, table), np.cumsum([len(masks) for masks in drawn])[:-1])
+        values = np.split(players.values(owner, table), np.cumsum([len(masks) for masks in drawn])[:-1])
         still = []
         for i, masks, found in zip(waiting, drawn, values, strict=True):
             if len(masks):
