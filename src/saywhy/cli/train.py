@@ -73,6 +73,7 @@ def train(
         return
     trained = run(objective, data, model, **options)
     facts: dict[str, Any] = {"out": str(folder), "fingerprint": trained.fingerprint, "labels": list(trained.labels)}
+    measured: dict[str, Any] = {}
     if test and trained.task.name != "span-qa":
         from saywhy.data import load_dataset
 
@@ -83,8 +84,13 @@ def train(
             result = evaluate(trained, dataset, (), "accuracy", split="test", truncation="head").results[0]
             facts["test"] = result.to_dict()
             facts["test"].pop("values")
+            measured[f"{Path(data).name}, test"] = [result]
             if not as_json:
                 show(f"test {result} (n={result.n})")
+    from saywhy.reports.model_card import write_card
+
+    if (card := write_card(folder, results=measured)) is not None:
+        facts["card"] = str(card)
     if as_json:
         print_json(facts)
     else:

@@ -105,6 +105,7 @@ def _facts(result: StudyResult, cells: list[dict[str, Any]]) -> list[tuple[str, 
     models = dict.fromkeys(cell.facts["model"] for cell in result.plan.cells)
     data = dict.fromkeys(row.data for row in rows)
     reused = sum(cell["reused"] for cell in cells)
+    earlier = "all" if reused == len(cells) else f"{reused} of them"
     trained = sum(cell["kind"] == "train" for cell in cells)
     facts = {
         "study": study.study,
@@ -113,7 +114,7 @@ def _facts(result: StudyResult, cells: list[dict[str, Any]]) -> list[tuple[str, 
         "data": ", ".join(data),
         "seeds": ", ".join(map(str, study.seeds)),
         "baseline": study.baseline if any(row.difference is not None for row in rows) else "",
-        "cells": f"{len(cells)}" + (f", {reused} of them from an earlier run" if reused else ""),
+        "cells": f"{len(cells)}" + (f", {earlier} from an earlier run" if reused else ""),
         "work": duration(sum(cell["seconds"] for cell in cells)),
         "threads": str(study.threads),
         "reproduces": study.paper.table if study.paper is not None else "",

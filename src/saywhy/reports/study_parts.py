@@ -80,7 +80,7 @@ def short(found: list[Grid], baseline: str) -> list[tuple[str, str]]:
             lead = f"{best[0].method} is best with {best[0].value:z.3f}."
         else:
             counts = Counter(row.method for row in best).most_common()
-            lead = "Best: " + ", ".join(f"{name} in {count} of {total}" for name, count in counts) + "."
+            lead = "Best: " + ", ".join(f"{name} in {count} of {total} tables" for name, count in counts) + "."
         judged = [row for _, rows in tables for row in rows if row.difference is not None]
         weak = Counter(row.method for row in judged if row.mark != "+")
         if weak:

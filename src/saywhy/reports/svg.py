@@ -255,7 +255,7 @@ def _grid_x(x: float, bottom: float, label: str) -> str:
 
 def _label(name: str, x: float, y: float) -> str:
     """A name at the end of a line; a long one is cut and can be read by pointing at it."""
-    cut = name if len(name) <= 23 else f"{name[:22].rstrip()}…"
+    cut = name if len(name) <= 20 else f"{name[:19].rstrip()}…"
     whole = f"<title>{safe(name)}</title>" if cut != name else ""
     return f'<text class="name" x="{x:g}" y="{y:.1f}" text-anchor="end">{whole}{safe(cut)}</text>'
 
