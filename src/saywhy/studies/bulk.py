@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import os
+import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -25,8 +26,9 @@ from saywhy.types import Example
 if TYPE_CHECKING:
     from saywhy.data import Dataset
 
-__all__ = ["ON_ERROR", "BulkResult", "explain_many"]
+__all__ = ["ON_ERROR", "BulkResult", "estimate_many", "explain_many"]
 
+_TIMED = 24  # rows that an estimate explains
 ON_ERROR = ("stop", "skip")
 
 Progress = Callable[[int, int], None]
@@ -181,6 +183,46 @@ def explain_many(
     finally:
         loaded_model.cache_clear()
     return BulkResult(place.out, rows, made, failed, reused, time.perf_counter() - started)
+
+
+def estimate_many(
+    model: str | os.PathLike[str],
+    data: str | os.PathLike[str],
+    methods: Sequence[str] = ("auto",),
+    *,
+    split: str | None = None,
+    limit: int | None = None,
+    workers: int = 1,
+    seed: int = 0,
+    data_options: Mapping[str, Any] | None = None,
+    **options: Any,
+) -> dict[str, float]:
+    """How long `explain_many` would take, from a few rows drawn evenly; reads all rows once to count them.
+
+    Returns:
+        ``rows``, ``seconds_a_row`` of one worker, and ``seconds`` of all workers if each has a processor to itself.
+    """
+    dataset, named = _open_data(data, seed, None, "stop", data_options)
+    rows = sum(1 for _ in dataset.stream(split or _split(dataset, named)))
+    told = [(0, time.perf_counter())]
+    with tempfile.TemporaryDirectory() as folder:
+        explain_many(
+            model,
+            data,
+            Path(folder) / "some.parquet",
+            methods,
+            split=split,
+            limit=min(_TIMED, limit or _TIMED),
+            seed=seed,
+            data_options=data_options,
+            **{**options, "shard_size": _TIMED // 3},
+            progress=lambda done, _: told.append((done, time.perf_counter())),
+        )
+    # The first rows also pay for loading the model, unless there are no others.
+    first, last = told[1 if len(told) > 2 else 0], told[-1]
+    each = (last[1] - first[1]) / (last[0] - first[0])
+    rows = min(rows, limit or rows)
+    return {"rows": rows, "seconds_a_row": each, "seconds": each * rows / workers}
 
 
 def _silent(rows: int, reused: int) -> None:

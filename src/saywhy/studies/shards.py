@@ -95,7 +95,7 @@ def _explain(model: TextModel, start: int, examples: Sequence[Example], settings
         fault = _fault(model, example, settings["truncation"])
         if fault is not None:
             if settings["on_error"] == "stop":
-                where = f" ({example.where()})" if example.source else ""
+                where = f" ({example.where()})" if example.source and example.where() not in fault else ""
                 raise InputError(f"row {start + i}{where}: {fault}; on_error='skip' goes on without such rows")
             faults[i] = fault
     good = [i for i in range(len(examples)) if i not in faults]
@@ -202,7 +202,7 @@ class Place:
                 raise OptionError(f"{self.out} exists and is not a file of explanations; choose another name")
             self._compare(json.loads(found), f"{self.out} was made with other settings")
             self._clear()  # a run that ended between the last two steps left them
-        elif self.manifest.exists():
+        elif self.manifest.exists() and any(self.parts.glob("shard-*.parquet")):
             found = json.loads(self.manifest.read_text(encoding="utf-8"))
             self._compare(found, f"{self.parts} holds shards of a run with other settings")
         if not self.finished:
@@ -210,6 +210,8 @@ class Place:
 
     def _compare(self, found: Mapping[str, Any], what: str) -> None:
         names = [k for k in {**found, **self.settings} if found.get(k) != self.settings.get(k)]
+        if "on_error" in names and found["on_error"] == "stop":
+            names.remove("on_error")  # in what is done no row failed: it is the same either way
         if names:
             said = "; ".join(f"{n} was {found.get(n)!r}, is {self.settings.get(n)!r}" for n in names[:3])
             raise OptionError(f"{what} ({said}); give the same, choose another name, or force a new beginning")
