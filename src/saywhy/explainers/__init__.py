@@ -1,6 +1,7 @@
 """Explainers: one file a method, one verb, `explain`."""
 
 from saywhy.explainers.attention import Attention
+from saywhy.explainers.auto import Auto
 from saywhy.explainers.back_select import BackSelect
 from saywhy.explainers.base import Explainer, Request, methods
 from saywhy.explainers.deeplift import DeepLift
@@ -15,9 +16,11 @@ from saywhy.explainers.random import Random
 from saywhy.explainers.run import explain
 from saywhy.explainers.scaled_attention import ScaledAttention
 from saywhy.explainers.shapley import Shapley
+from saywhy.explainers.verdict import VerdictOptions
 
 __all__ = [
     "Attention",
+    "Auto",
     "BackSelect",
     "DeepLift",
     "Explainer",
@@ -32,6 +35,7 @@ __all__ = [
     "Request",
     "ScaledAttention",
     "Shapley",
+    "VerdictOptions",
     "explain",
     "methods",
 ]
