@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from saywhy.errors import InputError, OptionError, SayWhyWarning, TooLongError
-from saywhy.models.encoding import Encoder, collate
+from saywhy.models.encoding import Encoder, collate, length_batches
 from saywhy.types import Example
 from tests import zoo
 
@@ -155,3 +155,15 @@ def test_collate_pads_on_the_right_with_a_mask() -> None:
 def test_only_fast_tokenizers_will_do() -> None:
     with pytest.raises(OptionError, match="not a fast tokenizer"):
         Encoder(object(), None)
+
+
+@given(st.lists(st.integers(1, 600), max_size=40), st.integers(1, 40))
+def test_batches_hold_every_row_once_and_no_more_than_fits(lengths: list[int], size: int) -> None:
+    batches = length_batches(lengths, size)
+    flat = [i for batch in batches for i in batch]
+    assert sorted(flat) == list(range(len(lengths)))
+    assert [lengths[i] for i in flat] == sorted(lengths)
+    for batch in batches:
+        longest = max(lengths[i] for i in batch)
+        assert len(batch) <= size
+        assert len(batch) == 1 or len(batch) * longest <= size * 128

@@ -13,7 +13,7 @@ from saywhy.errors import OptionError
 from saywhy.explainers.base import Explainer, Request, register
 from saywhy.models import Encoded, TextModel
 from saywhy.models.attention_door import AttentionTap, tap_attention
-from saywhy.models.encoding import collate
+from saywhy.models.encoding import collate, length_batches
 from saywhy.models.tasks import reads_last_token
 from saywhy.types import Explanation
 
@@ -55,12 +55,10 @@ class Attention(Explainer):
         numbers = tapped_calls(model, self.layers)
         rows = [row for item in encoded for row in item.rows]
         owner = [i for i, item in enumerate(encoded) for _ in item.rows]
-        order = sorted(range(len(rows)), key=lambda i: len(rows[i]))
         raw: list[Tensor] = [torch.empty(0)] * len(rows)
         found: list[np.ndarray] = [np.empty(0)] * len(rows)
         with model.evaluation() as network, torch.no_grad():
-            for start in range(0, len(order), request.batch_size):
-                some = order[start : start + request.batch_size]
+            for some in length_batches([len(row) for row in rows], request.batch_size):
                 batch = collate([rows[i] for i in some], range(len(some)), model.task.pad_id).to(model.device)
                 with tap_attention(network, AttentionTap(layers=numbers)) as tap:
                     part = model.task.raw(network, batch).float().cpu()

@@ -15,7 +15,7 @@ from saywhy.explainers.base import Explainer, Request, check_output, register
 from saywhy.models import Row
 from saywhy.models.attention_door import AttentionCall, AttentionTap, tap_attention
 from saywhy.models.differentiate import differentiate, group_by_length
-from saywhy.models.encoding import collate
+from saywhy.models.encoding import collate, rows_that_fit
 from saywhy.types import Explanation
 
 __all__ = ["ScaledAttention"]
@@ -85,9 +85,8 @@ class ScaledAttention(Explainer):
                     attention = torch.stack([c.probabilities for c in tap.calls if c.probabilities is not None])
                     return raw, shift, attention.detach()
 
-                made, _, parts = differentiate(
-                    model.task, run, torch.from_numpy(index), items, loss, request.batch_size
-                )
+                most = rows_that_fit(request.batch_size, max(len(row) for row in rows))
+                made, _, parts = differentiate(model.task, run, torch.from_numpy(index), items, loss, most)
                 for place, i in enumerate(items):
                     scores[i] = made[place].float().cpu().numpy()
                 for chunk, grad, attention in parts:

@@ -13,7 +13,7 @@ from saywhy.models.deeplift_rules import DeepLiftRules
 from saywhy.models.differentiate import Loss, group_by_length
 from saywhy.models.embedding_door import replace_embeddings
 from saywhy.models.embedding_space import EmbeddingSpace
-from saywhy.models.encoding import Row, collate
+from saywhy.models.encoding import Row, collate, rows_that_fit
 
 __all__ = ["Difference", "DifferenceSpace"]
 
@@ -67,12 +67,13 @@ class DifferenceSpace(EmbeddingSpace):
     ) -> list[Difference]:
         rows = [row for number in owner for row in self.encoded[number].rows]
         index = np.asarray([i for i, number in enumerate(owner) for _ in self.encoded[number].rows])
-        size, many = len(owner), len(rows) > self._pairs
+        most = rows_that_fit(self._pairs, max(len(row) for row in rows))
+        size, many = len(owner), len(rows) > most
         self.calls += 2 * len(rows)
         unknown: set[str] = set()
         # Gradients are taken even where the caller has switched them off, as serving code does.
         with torch.inference_mode(False), torch.enable_grad():
-            chunks = [slice(start, start + self._pairs) for start in range(0, len(rows), self._pairs)]
+            chunks = [slice(start, start + most) for start in range(0, len(rows), most)]
             runs = (self._run(network, rows[chunk], unknown, graph=not many) for chunk in chunks)
             if many:
                 # One item with more rows than fit: first what the loss wants of each row, then the rows' own graphs.

@@ -10,7 +10,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from saywhy.models.encoding import Encoded
+from saywhy.models.encoding import Encoded, rows_that_fit
 from saywhy.models.tasks import Task
 
 __all__ = ["Loss", "Run", "differentiate", "group_by_length"]
@@ -76,14 +76,14 @@ def _gradients() -> Iterator[None]:
 
 def group_by_length(encoded: Sequence[Encoded], owner: np.ndarray, batch_size: int) -> list[np.ndarray]:
     """Items grouped by length so that the rows of a group fit into a batch; an item with more rows comes alone."""
-    order = sorted(range(len(owner)), key=lambda i: max(len(row) for row in encoded[int(owner[i])].rows))
+    longest = [max(len(row) for row in encoded[int(number)].rows) for number in owner]
     groups: list[list[int]] = []
-    room = 0
-    for item in order:
+    size = 0
+    for item in sorted(range(len(owner)), key=longest.__getitem__):
         rows = len(encoded[int(owner[item])].rows)
-        if rows > room:
+        if not groups or size + rows > rows_that_fit(batch_size, longest[item]):
             groups.append([])
-            room = batch_size
+            size = 0
         groups[-1].append(item)
-        room -= rows
+        size += rows
     return [np.asarray(group) for group in groups]

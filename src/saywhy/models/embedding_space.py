@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from saywhy.errors import CapabilityError, OptionError
 from saywhy.models.differentiate import Loss, differentiate, group_by_length
 from saywhy.models.embedding_door import look_up, replace_embeddings
-from saywhy.models.encoding import Encoded, Row, collate
+from saywhy.models.encoding import Encoded, Row, collate, rows_that_fit
 from saywhy.models.text_model import TextModel
 
 __all__ = ["BASELINES", "EmbeddingSpace", "Point"]
@@ -89,9 +89,8 @@ class EmbeddingSpace:
         def run(chunk: slice, grad: bool) -> tuple[Tensor, Tensor, Tensor]:
             return self._raw(network, rows[chunk], at[index[chunk]], grad)
 
-        scores, value, parts = differentiate(
-            self.model.task, run, torch.from_numpy(index), owner, loss, self.batch_size
-        )
+        most = rows_that_fit(self.batch_size, max(len(row) for row in rows))
+        scores, value, parts = differentiate(self.model.task, run, torch.from_numpy(index), owner, loss, most)
         found: list[list[np.ndarray]] = [[] for _ in owner]
         for chunk, grad, difference in parts:
             kept = reduce(grad, difference).float().cpu().numpy()

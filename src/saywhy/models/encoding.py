@@ -15,9 +15,21 @@ from saywhy.data.words import PieceMap, example_words, map_pieces
 from saywhy.errors import InputError, OptionError, SayWhyWarning, TooLongError
 from saywhy.types import Example, Word
 
-__all__ = ["TRUNCATIONS", "Batch", "Encoded", "Encoder", "Row", "check_truncation", "collate"]
+__all__ = [
+    "TRUNCATIONS",
+    "Batch",
+    "Encoded",
+    "Encoder",
+    "Row",
+    "check_truncation",
+    "collate",
+    "length_batches",
+    "rows_that_fit",
+]
 
 TRUNCATIONS = ("error", "head", "window")
+# Rows up to this length fill a batch; of longer ones fewer go in. Batches of long rows are no faster, but need memory.
+FULL_LENGTH = 128
 
 
 def check_truncation(truncation: str) -> None:
@@ -76,6 +88,31 @@ class Batch:
             lengths=self.lengths.to(device),
             owner=self.owner.to(device),
         )
+
+
+def rows_that_fit(batch_size: int, longest: int) -> int:
+    """How many rows of this length make up a batch: ``batch_size``, or as many as have the memory of 128 pieces each.
+
+    Example:
+        >>> rows_that_fit(32, 30), rows_that_fit(32, 512), rows_that_fit(1, 512)
+        (32, 8, 1)
+    """
+    return max(1, min(batch_size, batch_size * FULL_LENGTH // max(1, longest)))
+
+
+def length_batches(lengths: Sequence[int], batch_size: int) -> list[list[int]]:
+    """Numbers of rows in batches, the shortest first.
+
+    Example:
+        >>> length_batches([5, 512, 3, 512, 4], 2)
+        [[2, 4], [0], [1], [3]]
+    """
+    batches: list[list[int]] = []
+    for i in sorted(range(len(lengths)), key=lengths.__getitem__):
+        if not batches or len(batches[-1]) + 1 > rows_that_fit(batch_size, lengths[i]):
+            batches.append([])
+        batches[-1].append(i)
+    return batches
 
 
 def collate(rows: Sequence[Row], owner: Sequence[int] | np.ndarray, pad_id: int) -> Batch:

@@ -17,7 +17,7 @@ from torch import Tensor, nn
 
 from saywhy.errors import OptionError
 from saywhy.models.differentiate import Loss, differentiate, group_by_length
-from saywhy.models.encoding import Encoded, Row
+from saywhy.models.encoding import Encoded, Row, length_batches, rows_that_fit
 from saywhy.models.text_model import TextModel
 from saywhy.types import Example
 
@@ -137,12 +137,10 @@ class RowSpace(ABC):
 
     def _outputs(self, owner: np.ndarray, keep: np.ndarray) -> Tensor:
         plan = self._plan(owner, keep)
-        parts, order = [], sorted(range(len(plan.rows)), key=lambda i: len(plan.rows[i]))
+        batches = length_batches([len(row) for row in plan.rows], self.batch_size)
         with self.model.evaluation() as network, torch.no_grad():
-            for start in range(0, len(order), self.batch_size):
-                chunk = [plan.rows[i] for i in order[start : start + self.batch_size]]
-                parts.append(self._raw(network, chunk)[0].float().cpu())
-        raw = torch.cat(parts)[np.argsort(order)]
+            parts = [self._raw(network, [plan.rows[i] for i in some])[0].float().cpu() for some in batches]
+        raw = torch.cat(parts)[np.argsort(np.concatenate(batches))]
         return self.model.task.combine(raw[plan.index], torch.from_numpy(plan.owner), len(owner))
 
     def probabilities(self, owner: np.ndarray, keep: np.ndarray) -> np.ndarray:
@@ -175,8 +173,9 @@ class RowSpace(ABC):
                     raw, kept = self._raw(network, plan.rows[rows], grad)
                     return raw, kept, kept
 
+                most = rows_that_fit(self.batch_size, max(len(row) for row in plan.rows))
                 made, value, parts = differentiate(
-                    self.model.task, run, torch.from_numpy(plan.owner), owner[items], loss, self.batch_size
+                    self.model.task, run, torch.from_numpy(plan.owner), owner[items], loss, most
                 )
                 for place, item in enumerate(items):
                     scores[item], values[item] = made[place].float().cpu(), value[place].float().cpu()

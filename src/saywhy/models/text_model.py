@@ -19,7 +19,7 @@ from saywhy.data.words import example_words, map_pieces
 from saywhy.errors import CapabilityError, InputError, OptionError
 from saywhy.models.attention_door import open_attention_door
 from saywhy.models.embedding_door import embedding_modules, walk
-from saywhy.models.encoding import Encoded, Encoder, Row, collate
+from saywhy.models.encoding import Encoded, Encoder, Row, collate, length_batches
 from saywhy.models.tasks import Task, make_task
 from saywhy.types import Example, Prediction, TextInput, Word, as_examples
 
@@ -138,14 +138,13 @@ class TextModel:
 
     def raw(self, rows: Sequence[Row], batch_size: int = 32) -> Tensor:
         """Scores of rows, rows x C, without gradients: shortest first, at most batch_size at a time."""
-        order = sorted(range(len(rows)), key=lambda i: len(rows[i]))
+        batches = length_batches([len(row) for row in rows], batch_size)
         parts = []
         with self.evaluation() as network, torch.no_grad():
-            for start in range(0, len(order), batch_size):
-                chunk = [rows[i] for i in order[start : start + batch_size]]
-                batch = collate(chunk, range(len(chunk)), self.task.pad_id).to(self.device)
+            for some in batches:
+                batch = collate([rows[i] for i in some], range(len(some)), self.task.pad_id).to(self.device)
                 parts.append(self.task.raw(network, batch).float().cpu())
-        return torch.cat(parts)[np.argsort(order)]
+        return torch.cat(parts)[np.argsort(np.concatenate(batches))]
 
     def scores(self, encoded: Sequence[Encoded], batch_size: int = 32) -> Tensor:
         """Scores of encoded examples, N x K; softmax gives probabilities."""
