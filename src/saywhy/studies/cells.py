@@ -15,7 +15,7 @@ from typing import Any
 
 from saywhy import __version__
 
-__all__ = ["Cell", "Store", "environment"]
+__all__ = ["Cell", "Store", "environment", "write_json"]
 
 
 def environment(threads: int) -> dict[str, Any]:
