@@ -12,7 +12,7 @@ from typing import Any, Protocol
 from saywhy.errors import OptionError, SayWhyError
 from saywhy.studies.work import do_cell, watch_parent
 
-__all__ = ["ENGINES", "Engine", "Piece", "open_engine"]
+__all__ = ["ENGINES", "Engine", "Piece", "ProcessEngine", "RayEngine", "SerialEngine", "open_engine"]
 
 ENGINES = ("local", "ray")
 RETRIES = 3

@@ -14,7 +14,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationEr
 from saywhy.data.yaml12 import Lines, read_yaml_lines
 from saywhy.errors import OptionError
 
-__all__ = ["DataRef", "EvaluateStep", "Named", "Paper", "Study", "StudyError", "TrainStep", "read_study"]
+__all__ = ["DataRef", "EvaluateStep", "Named", "Paper", "Source", "Study", "StudyError", "TrainStep", "read_study"]
 
 QUICK = "quick"
 
