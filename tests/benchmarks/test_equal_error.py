@@ -22,12 +22,14 @@ class Sampler:
     def __init__(self, name: str, cost: float, noise: float, broken: bool = False) -> None:
         self.name, self.cost, self.noise, self.broken = name, cost, noise, broken
         self.seeds: set[tuple[int, int]] = set()
+        self.ridges: set[float | None] = set()
 
     def ask(self, job: str, **options: Any) -> Any:
         if self.broken:
             raise WorkerError(f"{self.name}, {job}: no memory")
         samples, seed = options["samples"], options["seed"]
         self.seeds.add((samples, seed))
+        self.ridges.add(round(options["alpha"] / samples, 12) if "alpha" in options else None)
         if job == "floor":
             return {"seconds": self.cost * samples / 1.1}
         text = options["texts"][0] if "texts" in options else options["text"]
@@ -56,6 +58,7 @@ def test_half_the_error_at_the_same_price_is_four_times_as_fast(cache: Path) -> 
         assert row.over_floor == pytest.approx(1.1)
         assert row.texts == 3
         assert row.facts["lime"]["samples"] == SETTINGS.samples
+    assert own.ridges == peer.ridges == {round(1 / SETTINGS.reference, 12)}
     # A reference has a seed of its own, and the peer's is remembered.
     assert {seed for samples, seed in own.seeds if samples == SETTINGS.reference}.isdisjoint(
         {seed for samples, seed in own.seeds if samples != SETTINGS.reference}

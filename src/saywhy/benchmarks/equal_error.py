@@ -45,7 +45,7 @@ def at_equal_error(bench: Bench, settings: Settings, work: str) -> Iterator[Row]
     what it would converge to, whatever kernel and words it has chosen.
     """
     for erasure in ERASURES:
-        tools, reason = _tools(bench, work, erasure), bench.reason
+        tools, reason = _tools(bench, settings, work, erasure), bench.reason
         try:
             made = _measure(bench, settings, work, erasure, tools)
         except WorkerError as error:
@@ -70,21 +70,24 @@ def at_equal_error(bench: Bench, settings: Settings, work: str) -> Iterator[Row]
         yield bench.row(work, ours=met.ours, theirs=met.theirs, floor=floor, how=how, **facts)
 
 
-def _tools(bench: Bench, work: str, erasure: str) -> dict[str, Run]:
+def _tools(bench: Bench, settings: Settings, work: str, erasure: str) -> dict[str, Run]:
     def ours(text: int, samples: int, seed: int) -> dict[str, Any]:
-        made = bench.own.ask("run", work=work, texts=[text], **_asked(samples, seed, erasure))
+        asked = {**_asked(settings, work, erasure, samples, seed), "tolerance": None}
+        made = bench.own.ask("run", work=work, texts=[text], **asked)
         return {"seconds": made["seconds"], "scores": made["scores"][0]}
 
     def theirs(text: int, samples: int, seed: int) -> dict[str, Any]:
         assert bench.peer is not None
-        return bench.peer.ask(work, text=text, samples=samples, seed=seed, erasure=erasure)
+        return bench.peer.ask(work, text=text, **_asked(settings, work, erasure, samples, seed))
 
     return {"saywhy": ours, **({bench.name: theirs} if bench.peer is not None else {})}
 
 
-def _asked(samples: int, seed: int, erasure: str) -> dict[str, Any]:
-    # No stopping early: the points of a curve are numbers of samples.
-    return {"samples": samples, "seed": seed, "erasure": erasure, "tolerance": None}
+def _asked(settings: Settings, work: str, erasure: str, samples: int, seed: int) -> dict[str, Any]:
+    asked = {"samples": samples, "seed": seed, "erasure": erasure}
+    # LIME's ridge shrinks the more the fewer samples there are. In proportion to them it is the same everywhere on the
+    # curve, and all of its points estimate what the reference does.
+    return {**asked, "alpha": samples / settings.reference} if work == "lime" else asked
 
 
 def _middle(settings: Settings) -> int:
@@ -109,7 +112,8 @@ def _measure(bench: Bench, settings: Settings, work: str, erasure: str, tools: M
                 seconds[name][samples].append(made["seconds"])
                 errors[name][samples].append(relative_error(made["scores"], exact[name][i]))
             if samples == middle:
-                asked = _asked(middle, settings.seed, erasure)
+                # No stopping early: the points of a curve are numbers of samples.
+                asked = {**_asked(settings, work, erasure, middle, settings.seed), "tolerance": None}
                 bare.append(bench.own.ask("floor", work=work, texts=[i], **asked)["seconds"])
     curves = {
         name: Curve(

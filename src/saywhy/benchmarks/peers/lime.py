@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 from lime.lime_text import IndexedString, LimeTextExplainer
+from sklearn.linear_model import Ridge
 
 from saywhy.benchmarks.peers.classifier import Classifier
 from saywhy.benchmarks.workers import Handlers, serve, timed
@@ -17,11 +18,11 @@ def open_desk(folder: str) -> Handlers:
     """The jobs of this worker."""
     model = Classifier(folder)
 
-    def explain(text: int, samples: int, erasure: str, seed: int) -> dict[str, Any]:
+    def explain(text: int, samples: int, erasure: str, seed: int, alpha: float) -> dict[str, Any]:
         """Coefficients of all words as lime splits them.
 
         Its default (``bow``) deletes all occurrences of a word; with ``bow=False`` it puts a mask string in. The mask
-        token is one piece, the default ``UNKWORDZ`` four.
+        token is one piece, the default ``UNKWORDZ`` four. ``alpha`` is the ridge, 1 by default.
         """
         item = model.items[text]
         bow = erasure == "delete"
@@ -34,6 +35,7 @@ def open_desk(folder: str) -> Handlers:
                 labels=(item.target,),
                 num_features=10_000,
                 num_samples=samples,
+                model_regressor=Ridge(alpha=alpha, fit_intercept=True, random_state=seed),
             )
             found: list[tuple[int, float]] = made.as_map()[item.target]
             return found
