@@ -8,7 +8,6 @@ import shutil
 import threading
 import time
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -132,14 +131,14 @@ def _plain(options: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _example(example: Any) -> dict[str, Any]:
-    gold = [[asdict(span) for span in marked] for marked in example.rationales]
+    gold = [[span._asdict() for span in marked] for marked in example.rationales]
     return {
         "texts": list(example.texts),
         "choices": list(example.choices),
         "label": example.label,
         "id": example.id,
         "rationales": gold,
-        "answers": [asdict(span) for span in example.answers],
+        "answers": [span._asdict() for span in example.answers],
         "truth": example.truth,
     }
 
