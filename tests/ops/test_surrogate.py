@@ -24,5 +24,11 @@ def test_values_at_the_bounds_and_constants_stay_finite() -> None:
         np.testing.assert_allclose(found.values(masks), values, atol=0.15)
 
 
+def test_errors_grow_with_what_was_fitted() -> None:
+    small = Surrogate(0.0, np.zeros(10))
+    assert small.inflation(40) == pytest.approx(np.sqrt(30 / 20))
+    assert small.inflation(10_000) == pytest.approx(1.0, abs=1e-3)
+
+
 def test_too_few_values_give_none() -> None:
-    assert fit_surrogate(np.ones((5, 4), dtype=bool), np.zeros(5), np.ones(5), (0.0, 1.0)) is None
+    assert fit_surrogate(np.ones((15, 4), dtype=bool), np.zeros(15), np.ones(15), (0.0, 1.0)) is None

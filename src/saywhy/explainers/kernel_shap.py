@@ -171,7 +171,8 @@ class _Game:
                 fit = constrained_fit(masks, values - found.values(masks) - low, weights, high - low, groups)
             self._surrogate = found
         self._rest = fit.coefficients
-        return relative_error(self.scores(), fit.errors)
+        inflation = 1.0 if self._surrogate is None else self._surrogate.inflation(len(values))
+        return relative_error(self.scores(), fit.errors * inflation)
 
     def scores(self) -> np.ndarray:
         if self._surrogate is None:

@@ -186,7 +186,9 @@ class _Local:
             self._surrogate = self._surrogate.share(fit.missed, own.missed)
             fit = ridge_fit(masks, values - self._surrogate.values(masks), weights, self.how.alpha, groups)
         self._rest = fit.coefficients
-        return relative_error(self._rest if self._surrogate is None else self.scores(few=True), fit.errors)
+        if self._surrogate is None:
+            return relative_error(self._rest, fit.errors)
+        return relative_error(self.scores(few=True), fit.errors * self._surrogate.inflation(len(values)))
 
     def scores(self, few: bool = False) -> np.ndarray:
         """The weights of the linear model; roughly, if a few masks do for the stand-in's part of it."""

@@ -13,6 +13,8 @@ import numpy as np
 
 __all__ = ["Surrogate", "fit_surrogate"]
 
+# With fewer values than this times the features it follows their noise.
+_LEAST = 4
 _STEPS = 12
 _RIDGE = 0.03
 
@@ -34,6 +36,11 @@ class Surrogate:
         """Its values (N,) on masks (N, n)."""
         return self.at(self.bias + keep @ self.gains)
 
+    def inflation(self, samples: int) -> float:
+        """By how much errors exceed those of a linear fit of what it leaves: it was fitted to the same values."""
+        features = len(self.gains)
+        return float(np.sqrt((samples - features) / (samples - 2 * features)))
+
     def share(self, missed: np.ndarray, own: np.ndarray) -> Surrogate:
         """So much of it as best explains what a linear fit missed of the model, given what one missed of itself."""
         total = float(own @ own)
@@ -53,7 +60,7 @@ def fit_surrogate(
         bounds: the least and the largest value there can be.
     """
     low, high = bounds
-    if len(values) < 2 * keep.shape[1]:
+    if len(values) < _LEAST * keep.shape[1]:
         return None
     x = np.concatenate([np.ones((len(keep), 1)), np.asarray(keep, np.float64)], axis=1)
     y, w = (values - low) / (high - low), weights / weights.mean()
