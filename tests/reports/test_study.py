@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import csv
+import json
 import os
 import re
 from pathlib import Path
@@ -11,8 +12,10 @@ from saywhy.errors import OptionError
 from saywhy.reports import study as module
 from saywhy.reports.study import study_page, write_study
 from saywhy.reports.study_figures import bar_figures, curve_figures, sweep_figures, training_figures
-from saywhy.reports.study_parts import ARTICLES, examples, overviews, ran, short
+from saywhy.reports.study_parts import ARTICLES, _example, examples, overviews, ran, short
 from saywhy.studies.grids import grids
+from saywhy.studies.work import _example as kept
+from saywhy.types import Example, Span
 
 from .conftest import Page
 from .made import study
@@ -77,6 +80,7 @@ def test_cells_say_mean_deviation_interval_mark_and_the_papers_value(tmp_path: P
     words = Page(study_page(result)).words
     assert f"0.605+ ★ ± 0.007 {row.low:.3f} to {row.high:.3f} paper 0.5" in words
     assert "clearly better and − clearly worse than random" in words
+    assert "Mean ± standard deviation over seeds" in words
     assert "Slanted is the value of Paper, Table 1" in words
     plain = Page(study_page(study(tmp_path / "one", seeds=[0]))).words
     assert "±" not in plain
@@ -138,6 +142,8 @@ def test_a_numeric_option_that_was_swept_becomes_lines(tmp_path: Path) -> None:
     assert len(read.all("polyline")) == 2
     # In the order of the values, not of the study: the models were measured at 0.1, 0.01 and 1.
     assert "random 0.01 0.125, 0.1 0.105, 1 0.145" in (read.all("svg")[0]["aria-label"] or "")
+    places = [float(p.split(",")[0]) for p in (read.all("polyline")[0]["points"] or "").split()]
+    assert places == sorted(places)
     assert not sweep_figures(study(tmp_path / "none", models={"a": {"net": "gru"}, "b": {"net": "lstm"}}).table)
     assert not sweep_figures(study(tmp_path / "flag", models={"a": {"on": True}, "b": {"on": False}}).table)
 
@@ -174,6 +180,12 @@ def test_examples_stand_side_by_side_with_prediction_and_gold(tmp_path: Path) ->
     assert [(about, len(shown)) for about, shown in groups] == [("small on reviews", 1)]
     assert len(groups[0][1][0]["fragments"]) == 2
     assert left_out == 0
+
+
+def test_examples_come_back_from_a_cells_file_with_their_gold() -> None:
+    spans = ((Span(0, 3, 7), Span(1, 0, 2)),)
+    example = Example(("so good", "a b"), "pos", rationales=spans, answers=(Span(0, 0, 2),), truth=True, id="x")
+    assert _example(json.loads(json.dumps(kept(example)))) == example
 
 
 def test_a_page_does_not_drown_in_examples(tmp_path: Path) -> None:

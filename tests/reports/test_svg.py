@@ -69,3 +69,47 @@ def test_axes_hold_zero_and_every_value(values: list[float]) -> None:
 def test_methods_differ_by_more_than_colour() -> None:
     marks = [re.sub(r'class="s\d"', "", svg.series_swatch(i)) for i in range(4)]
     assert len(set(marks)) == 4
+
+
+def test_bars_end_at_their_values_and_begin_at_zero() -> None:
+    groups = [
+        ("a", [svg.Bar("a, x", 0.5, 0.4, 0.6, 0), svg.Bar("a, y", 1.0, 0.9, 1.0, 1, paper=0.25)]),
+        ("b", [svg.Bar("b, x", -0.5, -0.6, -0.4, 0)]),
+        ("gone", [svg.Bar("gone, x", math.nan, 0.0, 0.0, 0)]),
+    ]
+    page = Page(svg.bars("truth", groups))
+    boxes = [(float(r["x"] or 0), float(r["width"] or 0)) for r in page.all("rect")]
+    assert boxes[0][0] == boxes[1][0] == pytest.approx(boxes[2][0] + boxes[2][1], abs=0.1)
+    assert boxes[1][1] == pytest.approx(2 * boxes[0][1], abs=0.2)
+    assert float(page.all("circle")[0]["cx"] or 0) == pytest.approx(sum(boxes[0]), abs=0.1)
+    (diamond,) = [p["points"] or "" for p in page.all("polygon") if len((p["points"] or "").split()) == 4][1:]
+    assert float(diamond.split(",")[0]) == pytest.approx(boxes[0][0] + boxes[1][1] / 4, abs=0.1)
+    label = page.all("svg")[0]["aria-label"]
+    assert (
+        label
+        == "truth: a, x 0.500, 0.400 to 0.600; a, y 1.000, 0.900 to 1.000, paper 0.25; b, x -0.500, -0.600 to -0.400"
+    )
+
+
+def test_long_names_are_cut_and_can_be_read_whole() -> None:
+    name = "a method with a very long name"
+    drawn = svg.bars("x", [(name, [svg.Bar(name, 0.5, 0.4, 0.6)])])
+    assert f"<title>{name}</title>a method with a ver…" in drawn
+
+
+def test_lines_have_numbers_or_places_below() -> None:
+    line = svg.Line("a", ((10.0, 0.5), (20.0, 1.0), (30.0, math.nan)), 0, ((0.4, 0.6), (0.9, 1.0), (0.0, 1.0)))
+    page = Page(svg.lines("loss", [line], under="step"))
+    points = [tuple(map(float, p.split(","))) for p in (page.all("polyline")[0]["points"] or "").split()]
+    assert len(points) == 2
+    assert points[1][0] - points[0][0] == pytest.approx((points[0][0] - 52) / 1, abs=0.1)  # the axis begins at zero
+    assert len([p for p in page.all("path") if p.get("class") == "span"]) == 2
+    assert page.all("svg")[0]["aria-label"] == "loss: a 10 0.500, 20 1.000"
+    named = Page(svg.lines("x", [svg.Line("a", ((0.0, 0.5), (1.0, 1.0)))], places=["low", "<high>"]))
+    assert "<high>" in named.text
+    assert named.all("svg")[0]["aria-label"] == "x: a low 0.500, <high> 1.000"
+
+
+def test_long_lines_are_told_by_their_ends() -> None:
+    line = svg.Line("a", tuple((float(i), 1.0) for i in range(50)))
+    assert Page(svg.lines("x", [line])).all("svg")[0]["aria-label"] == "x: a 0 1.000, 49 1.000"
