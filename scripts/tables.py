@@ -203,7 +203,7 @@ def _parameter(parameter: Any) -> tuple[str, str, str]:
     default = "required" if parameter.required else parameter.default
     if parameter.is_flag and not parameter.secondary_opts:
         default = None
-    elif parameter.is_flag:
+    elif parameter.is_flag and default is not None:
         default = (parameter.opts if default else parameter.secondary_opts)[0]
     return names, "" if default is None else str(default), parameter.help or ""
 

@@ -61,7 +61,8 @@ def explain(
     against: Annotated[str | None, typer.Option(help="Explain why the target rather than this label.")] = None,
     option: Options = None,
     verdict: Annotated[
-        bool | None, typer.Option(help="Check the explanation against random words; with --data, not by default.")
+        bool | None,
+        typer.Option(help="Check the explanation against random words; by default yes, but not with --data."),
     ] = None,
     verdict_seeds: Annotated[
         int, typer.Option(help="Run the method with so many other seeds too, and say how many of its words stay.")

@@ -64,7 +64,7 @@ def read(
 ) -> None:
     """Read answers: mean and interval of each method, which is preferred to which, and how far raters agree.
 
-    [bold]saywhy rate read ratings-ann.csv ratings-ben.csv --key sheet.key.json[/bold]
+    Give the files of all raters at once.
     """
     from saywhy.studies.ratings import read_ratings
 

@@ -37,14 +37,14 @@ def rating_page(sheet: Sheet) -> str:
         script=Markup(script),
         digest=Markup(digest),
         groups=[
-            [{"code": item.code, "target": item.why.target, "shown": blind_html(item.why)} for item in group]
+            [{"code": item.code, "target": item.why.target, "shown": _blind_html(item.why)} for item in group]
             for group in sheet.inputs
         ],
         signed=any(isinstance(i.why, WordScores) and min(i.why.scores, default=0.0) < 0 for i in sheet.items),
     )
 
 
-def blind_html(why: Explanation) -> Markup:
+def _blind_html(why: Explanation) -> Markup:
     """An explanation without anything that tells its method: no name, no parameters, no absolute numbers."""
     header = why.header
     fields, names = header.texts + header.choices, field_names(header)

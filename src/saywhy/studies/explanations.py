@@ -17,12 +17,24 @@ from saywhy.types import Example, Explanation, explanation_from_dict
 if TYPE_CHECKING:
     import pyarrow
 
-__all__ = ["explanation_row", "explanations_schema", "failure_row", "read_explanations"]
+__all__ = ["WRITING", "explanation_row", "explanations_schema", "failure_row", "read_explanations"]
 
 _BATCH = 64
 # Columns that are fields of an explanation's header, and those of the explanation itself.
 _HEADER = ("texts", "choices", "method", "target", "probabilities", "notes", "model", "version")
 _OWN = ("words", "scores", "selected", "error")
+_COUNTING = ("words.list.element.start", "words.list.element.end")
+# Places in a text grow by little: their differences take a fifth of the file less than a dictionary of them.
+WRITING: Mapping[str, Any] = {
+    "compression": "zstd",
+    "use_dictionary": [
+        *("id", "method", "target", "prediction", "fingerprint", "version", "details", "error_message"),
+        *("texts.list.element", "choices.list.element", "notes.list.element", "words.list.element.text"),
+        *("words.list.element.field", "scores.list.element"),
+    ],
+    "column_encoding": dict.fromkeys(_COUNTING, "DELTA_BINARY_PACKED"),
+}
+"""How Parquet files of explanations are written."""
 
 
 def explanations_schema() -> pyarrow.Schema:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from saywhy.errors import DataError, InputError, OptionError, SayWhyWarning
 from saywhy.studies.cells import write_json
-from saywhy.studies.explanations import explanation_row, explanations_schema, failure_row
+from saywhy.studies.explanations import WRITING, explanation_row, explanations_schema, failure_row
 from saywhy.types import Example, Explanation
 
 if TYPE_CHECKING:
@@ -162,7 +162,7 @@ def _write(path: Path, rows: list[Any], metadata: Mapping[bytes, bytes]) -> None
 
     table = pyarrow.Table.from_pylist(rows, schema=explanations_schema().with_metadata(metadata))
     new = path.with_name(f".{path.name}.{os.getpid()}.new")
-    pyarrow.parquet.write_table(table, new, compression="zstd")
+    pyarrow.parquet.write_table(table, new, **WRITING)
     _to_disk(new)
     os.replace(new, path)
 
@@ -260,9 +260,7 @@ class Place:
         metadata = {_SETTINGS: json.dumps(self.settings).encode(), _DIGEST: _hash(" ".join(digests)).encode()}
         new = self.parts / "merged.new"
         made = failed = start = 0
-        with pyarrow.parquet.ParquetWriter(
-            new, explanations_schema().with_metadata(metadata), compression="zstd"
-        ) as writer:
+        with pyarrow.parquet.ParquetWriter(new, explanations_schema().with_metadata(metadata), **WRITING) as writer:
             for number, size in enumerate(sizes):
                 table = self._shard(Shard(number, start, (), {}).name, start, size)
                 writer.write_table(table.replace_schema_metadata(metadata))
