@@ -91,10 +91,14 @@ def test_bars_end_at_their_values_and_begin_at_zero() -> None:
     )
 
 
-def test_long_names_are_cut_and_can_be_read_whole() -> None:
-    name = "a method with a very long name"
+def test_long_names_stand_above_their_bars_and_can_be_read_whole() -> None:
+    name = "regex (weight=0.1, net=lstm)"
     drawn = svg.bars("x", [(name, [svg.Bar(name, 0.5, 0.4, 0.6)])])
-    assert f"<title>{name}</title>a method with a ver…" in drawn
+    assert f'text-anchor="start">{name}</text>' in drawn
+    assert 'text-anchor="end">lime</text>' in svg.bars("x", [("lime", [svg.Bar("lime", 0.5, 0.4, 0.6)])])
+    longer = 5 * name
+    drawn = svg.bars("x", [(longer, [svg.Bar(longer, 0.5, 0.4, 0.6)])])
+    assert f"<title>{longer}</title>{longer[:57].rstrip()}…" in drawn
 
 
 def test_lines_have_numbers_or_places_below() -> None:

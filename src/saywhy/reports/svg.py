@@ -16,6 +16,7 @@ LABELS, VALUES = 150, 52
 LINE = 27
 SHAPES = ("circle", "square", "triangle", "diamond")
 SERIES = 8
+SHORT, LONG = 20, 58  # letters that fit beside a bar and above it
 TOLD = 12  # points of a line that are read out one by one
 
 
@@ -79,7 +80,9 @@ def bars(title: str, groups: Sequence[tuple[str, Sequence[Bar]]]) -> str:
     left, right = LABELS, WIDTH - VALUES
     single = all(len(group) <= 1 for _, group in kept)
     thick, gap = (15, 12) if single else (11, 10)
-    height = 30 + sum(max(1, len(group)) * thick + gap for _, group in kept)
+    # Long names, such as those of swept models, differ at their ends: they get a line of their own and are not cut.
+    above = 15 if any(len(name) > SHORT for name, _ in kept) else 0
+    height = 30 + sum(max(1, len(group)) * thick + gap + above for _, group in kept)
 
     def x(value: float) -> float:
         return left + (right - left) * (value - low) / (high - low)
@@ -88,7 +91,11 @@ def bars(title: str, groups: Sequence[tuple[str, Sequence[Bar]]]) -> str:
     y = 2 + gap / 2
     for name, group in kept:
         middle = y + max(1, len(group)) * thick / 2
-        parts.append(_label(name, left - 10, middle + 4))
+        if above:
+            parts.append(_label(name, LONG, 2, y + 10, "start"))
+            y += above
+        else:
+            parts.append(_label(name, SHORT, left - 10, middle + 4, "end"))
         for bar in group:
             start, end = sorted((x(0.0), x(bar.value)))
             centre = y + thick / 2
@@ -253,11 +260,11 @@ def _grid_x(x: float, bottom: float, label: str) -> str:
     )
 
 
-def _label(name: str, x: float, y: float) -> str:
-    """A name at the end of a line; a long one is cut and can be read by pointing at it."""
-    cut = name if len(name) <= 20 else f"{name[:19].rstrip()}…"
+def _label(name: str, most: int, x: float, y: float, anchor: str) -> str:
+    """A name; one with too many letters is cut and can be read by pointing at it."""
+    cut = name if len(name) <= most else f"{name[: most - 1].rstrip()}…"
     whole = f"<title>{safe(name)}</title>" if cut != name else ""
-    return f'<text class="name" x="{x:g}" y="{y:.1f}" text-anchor="end">{whole}{safe(cut)}</text>'
+    return f'<text class="name" x="{x:g}" y="{y:.1f}" text-anchor="{anchor}">{whole}{safe(cut)}</text>'
 
 
 def _mark(number: int, x: float, y: float, title: str) -> str:
