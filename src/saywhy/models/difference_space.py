@@ -54,7 +54,7 @@ class DifferenceSpace(EmbeddingSpace):
         found: dict[int, Difference] = {}
         everyone = np.arange(len(self.encoded))
         with self.model.evaluation() as network:
-            for items in group_by_length(self.encoded, everyone, self._pairs):
+            for items in group_by_length(self.encoded, everyone, self._pairs, square=True):
                 found.update(zip(items.tolist(), self._group(network, items, loss, keep), strict=True))
         return [found[number] for number in range(len(self.encoded))]
 
@@ -67,7 +67,7 @@ class DifferenceSpace(EmbeddingSpace):
     ) -> list[Difference]:
         rows = [row for number in owner for row in self.encoded[number].rows]
         index = np.asarray([i for i, number in enumerate(owner) for _ in self.encoded[number].rows])
-        most = rows_that_fit(self._pairs, max(len(row) for row in rows))
+        most = rows_that_fit(self._pairs, max(len(row) for row in rows), square=True)
         size, many = len(owner), len(rows) > most
         self.calls += 2 * len(rows)
         unknown: set[str] = set()

@@ -74,14 +74,19 @@ def _gradients() -> Iterator[None]:
         yield
 
 
-def group_by_length(encoded: Sequence[Encoded], owner: np.ndarray, batch_size: int) -> list[np.ndarray]:
-    """Items grouped by length so that the rows of a group fit into a batch; an item with more rows comes alone."""
+def group_by_length(
+    encoded: Sequence[Encoded], owner: np.ndarray, batch_size: int, *, square: bool = False
+) -> list[np.ndarray]:
+    """Items grouped by length so that the rows of a group fit into a batch; an item with more rows comes alone.
+
+    ``square``: as for `rows_that_fit`.
+    """
     longest = [max(len(row) for row in encoded[int(number)].rows) for number in owner]
     groups: list[list[int]] = []
     size = 0
     for item in sorted(range(len(owner)), key=longest.__getitem__):
         rows = len(encoded[int(owner[item])].rows)
-        if not groups or size + rows > rows_that_fit(batch_size, longest[item]):
+        if not groups or size + rows > rows_that_fit(batch_size, longest[item], square=square):
             groups.append([])
             size = 0
         groups[-1].append(item)

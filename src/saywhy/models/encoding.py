@@ -90,14 +90,17 @@ class Batch:
         )
 
 
-def rows_that_fit(batch_size: int, longest: int) -> int:
+def rows_that_fit(batch_size: int, longest: int, *, square: bool = False) -> int:
     """How many rows of this length make up a batch: ``batch_size``, or as many as have the memory of 128 pieces each.
 
+    Where tables of attention are kept for gradients, memory grows with the ``square`` of the length.
+
     Example:
-        >>> rows_that_fit(32, 30), rows_that_fit(32, 512), rows_that_fit(1, 512)
-        (32, 8, 1)
+        >>> rows_that_fit(32, 30), rows_that_fit(32, 512), rows_that_fit(32, 512, square=True)
+        (32, 8, 2)
     """
-    return max(1, min(batch_size, batch_size * FULL_LENGTH // max(1, longest)))
+    share = FULL_LENGTH / max(1, longest)
+    return max(1, min(batch_size, int(batch_size * (share * share if square else share))))
 
 
 def length_batches(lengths: Sequence[int], batch_size: int) -> list[list[int]]:

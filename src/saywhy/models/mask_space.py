@@ -166,14 +166,15 @@ class RowSpace(ABC):
         scores: list[Tensor] = [torch.empty(0)] * len(owner)
         values = torch.zeros(len(owner))
         with self.model.evaluation() as network:
-            for items in group_by_length(self.encoded, owner, self.batch_size):
+            # Masks of attention keep its tables for the gradient.
+            for items in group_by_length(self.encoded, owner, self.batch_size, square=True):
                 plan = self._plan(owner[items], keep[items], share=False)
 
                 def run(rows: slice, grad: bool, plan: _Plan = plan) -> tuple[Tensor, Tensor, Tensor]:
                     raw, kept = self._raw(network, plan.rows[rows], grad)
                     return raw, kept, kept
 
-                most = rows_that_fit(self.batch_size, max(len(row) for row in plan.rows))
+                most = rows_that_fit(self.batch_size, max(len(row) for row in plan.rows), square=True)
                 made, value, parts = differentiate(
                     self.model.task, run, torch.from_numpy(plan.owner), owner[items], loss, most
                 )
