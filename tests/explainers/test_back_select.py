@@ -7,6 +7,7 @@ import pytest
 
 import saywhy
 from saywhy.errors import OptionError
+from saywhy.explainers.back_select import _highest_first
 from tests import zoo
 
 WEIGHTS = {"superb": 4.0, "good": 2.0, "fine": 1.0, "slow": -1.0, "awful": -3.0}
@@ -103,3 +104,7 @@ def test_alignments() -> None:
 def test_steps_that_cannot_be(step: float) -> None:
     with pytest.raises(OptionError, match="between 0 and 1"):
         back_select(MODEL, "good", step=step)
+
+
+def test_values_that_differ_by_rounding_are_equal() -> None:
+    assert _highest_first(np.array([0.5, 0.5 + 1e-8, 0.7, 0.1, 0.1 + 1e-5])).tolist() == [2, 0, 1, 4, 3]

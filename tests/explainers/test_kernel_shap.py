@@ -9,8 +9,9 @@ import saywhy
 from saywhy.errors import OptionError
 from saywhy.explainers.base import Request
 from saywhy.explainers.inquiry import Inquiry, open_space
+from saywhy.explainers.kernel_shap import _Game
 from saywhy.models import TextModel
-from saywhy.ops.shapley import shapley_values
+from saywhy.ops.shapley import shapley_values, size_weights
 from saywhy.ops.subsets import every_subset
 from saywhy.types import Example
 from tests import zoo
@@ -112,3 +113,13 @@ def test_alignments() -> None:
 def test_options_that_cannot_be() -> None:
     with pytest.raises(OptionError, match="samples must be at least 1"):
         shap(zoo.shared(), "Dull", samples=0)
+
+
+def test_sizes_weigh_what_the_kernel_says_however_often_they_are_drawn() -> None:
+    game = _Game(12, (0.0, 1.0), 100, None, np.random.default_rng(0))
+    masks = game.draw(20_000)
+    sizes = masks.sum(axis=1)
+    np.testing.assert_allclose(np.bincount(sizes, game._weights(masks), 13)[1:12], size_weights(12), rtol=0.02)
+    # Masks of one word, and of all but one, are all there; the others are drawn, the middle ones more than they weigh.
+    assert (np.bincount(sizes)[[1, 11]] == 12).all()
+    assert (sizes == 6).mean() > 1.2 * size_weights(12)[5]
