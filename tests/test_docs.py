@@ -34,7 +34,14 @@ PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 FEW, MODEL = 12, {"layers": 1, "width": 32, "heads": 2}
 STAND_INS = {"sst2": "planted-reviews", "minilm": "text-transformer"}
 # They install things, or take minutes; other tests and the Makefile run them.
-NOT_RUN = (("make",), ("source",), ("pip",), ("saywhy", "demo"), ("saywhy", "bench"))
+NOT_RUN = (
+    ("make",),
+    ("source",),
+    ("pip",),
+    ("saywhy", "demo"),
+    ("saywhy", "bench"),
+    ("saywhy", "study", "studies/planted.yaml"),
+)
 
 _FENCE = re.compile(r"^```(\w+)([^\n]*)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 _TITLE = re.compile(r'title="([^"]+)"')

@@ -127,12 +127,29 @@ class _Planner:
                         f"{', '.join(sorted(known))}",
                         (*at, "options", option),
                     )
+            if not isinstance(step.options.get("model_options") or {}, dict | list):
+                raise self.source.error("model_options must be a mapping", (*at, "options", "model_options"))
         for place, model in enumerate(step.model):
+            self._check_network(step, model, at)
             if model not in networks and model not in self.study.train and not Path(model).exists():
                 raise self.source.error(
                     f"{model!r} is no network ({', '.join(networks.names())}), no step of train and no folder",
                     (*at, "model", place),
                 )
+
+    def _check_network(self, step: TrainStep, model: str, at: tuple[str | int, ...]) -> None:
+        if model not in networks:
+            return
+        signature = inspect.signature(networks[model].value).parameters.values()
+        known = sorted(p.name for p in signature if p.kind is p.KEYWORD_ONLY)
+        given = step.options.get("model_options") or {}
+        for options in given if isinstance(given, list) else [given]:
+            for option in options:
+                if option not in known:
+                    raise self.source.error(
+                        f"model {model!r} has no option {option!r}; it has {', '.join(known)}",
+                        (*at, "options", "model_options", option),
+                    )
 
     def _bases(self, model: str) -> list[list[Cell]]:
         """The models of another step to start from, seeds grouped; an empty group where there is none."""
@@ -214,7 +231,13 @@ class _Planner:
                 raise self.source.error(f"method {method.title!r} comes twice; give one of them a label", path)
             titles.add(method.title)
         chosen: list[Metric] = []
+        titles = set()
         for place, metric in enumerate(step.metrics):
+            if metric.title in titles:
+                raise self.source.error(
+                    f"metric {metric.title!r} comes twice; give one of them a label", (*at, "metrics", place)
+                )
+            titles.add(metric.title)
             with self.source_errors((*at, "metrics", place)):
                 found = expand_metrics(metric.name, metric.options)
             for one in found:
