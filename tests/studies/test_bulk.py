@@ -343,7 +343,7 @@ def test_killed_and_resumed_no_row_is_lost_and_none_twice(model: str, data: str,
     many = ("--engine", engine, "--workers", "2")
     run = start(model, data, out, *many)
     parts = Path(f"{out}.parts")
-    deadline = time.monotonic() + 120
+    deadline = time.monotonic() + 300
     while time.monotonic() < deadline and len(list(parts.glob("shard-*.parquet"))) < 2:
         time.sleep(0.01)
     run.send_signal(signal.SIGKILL)
