@@ -265,6 +265,18 @@ def test_two_runs_do_not_write_one_file(model: str, data: str, tmp_path: Path) -
         explain_many(model, data, tmp_path / "why.parquet", ["random"])
 
 
+def test_places_that_cannot_be_reached(model: str, data: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def nobody(*_: Any, **__: Any) -> Any:
+        raise ConnectionError("nobody at that address")
+
+    (tmp_path / "file").write_text("")
+    with pytest.raises(OptionError, match="cannot write .*file/why.parquet"):
+        explain_many(model, data, tmp_path / "file" / "why.parquet", ["random"])
+    monkeypatch.setattr("saywhy.studies.bulk.open_engine", nobody)
+    with pytest.raises(OptionError, match="the engine cannot be reached: nobody at that address"):
+        explain_many(model, data, tmp_path / "why.parquet", ["random"], engine="ray", address="nowhere:1")
+
+
 def test_no_more_is_read_than_workers_need(
     model: str, data: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

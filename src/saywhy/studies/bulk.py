@@ -178,6 +178,8 @@ def explain_many(
             Path(lock.lock_file).unlink(missing_ok=True)
     except Timeout:
         raise OptionError(f"another run is writing {out}; wait for it, or choose another name") from None
+    except ConnectionError as error:
+        raise OptionError(f"the engine cannot be reached: {error}") from error
     except OSError as error:
         raise OptionError(f"cannot write {out}: {error.strerror or error}") from error
     finally:
