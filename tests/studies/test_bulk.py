@@ -270,7 +270,7 @@ def test_places_that_cannot_be_reached(model: str, data: str, tmp_path: Path, mo
         raise ConnectionError("nobody at that address")
 
     (tmp_path / "file").write_text("")
-    with pytest.raises(OptionError, match="cannot write .*file/why.parquet"):
+    with pytest.raises(OptionError, match=r"cannot write .*file/why.parquet"):
         explain_many(model, data, tmp_path / "file" / "why.parquet", ["random"])
     monkeypatch.setattr("saywhy.studies.bulk.open_engine", nobody)
     with pytest.raises(OptionError, match="the engine cannot be reached: nobody at that address"):
