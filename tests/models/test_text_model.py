@@ -137,7 +137,9 @@ def test_save_and_load_bring_back_the_same_model(architecture: str, tmp_path: Pa
     )  # fmt: skip
     assert again.capabilities == model.capabilities
     examples = [Example((t,)) for t in zoo.TEXTS]
-    assert torch.equal(again.scores(again.encode(examples)), model.scores(model.encode(examples)))
+    # Not bit by bit: how weights lie in memory decides how a matrix is multiplied by a single row.
+    first, second = model.scores(model.encode(examples)), again.scores(again.encode(examples))
+    torch.testing.assert_close(second, first, atol=1e-6, rtol=1e-6)
     assert model.module.config.id2label == names  # type: ignore[union-attr]
     # transformers alone reads the folder too.
     assert '"saywhy"' not in (tmp_path / "model" / "config.json").read_text()

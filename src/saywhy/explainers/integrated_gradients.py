@@ -26,7 +26,7 @@ RULES = {"gauss-legendre": gauss_legendre, "midpoint": midpoint}
 START = (1.0, 0.0, 0.0625, 0.125, 0.1875, 0.25, 0.375, 0.5, 0.75)
 # What one part of the path misses may make up for what another misses: luck, not precision. So the sum of the parts'
 # own errors is bounded too, at this many times the tolerance.
-SLACK = 4
+SLACK = 10
 
 
 @register
@@ -220,7 +220,7 @@ class _Path:
         allowed = SLACK * tolerance * abs(self.gain)
         if room <= 0 or (abs(missed.sum()) <= tolerance * abs(self.gain) and np.abs(missed).sum() <= allowed):
             return []
-        # All intervals that take more than twice their share, so that few rounds are needed; the worst in any case.
+        # All intervals that take three times their share, so that few rounds are needed; the worst in any case.
         order = np.argsort(-np.abs(missed), kind="stable")
-        chosen = order[: max(1, int((np.abs(missed) > 2 * allowed / len(missed)).sum()))][:room]
+        chosen = order[: max(1, int((np.abs(missed) > 3 * allowed / len(missed)).sum()))][:room]
         return [float(t) for t in sorted((nodes[chosen] + nodes[chosen + 1]) / 2)]
