@@ -88,8 +88,9 @@ def test_words_on_which_windows_overlap_are_not_counted_twice() -> None:
     model = zoo.shared("bert")
     long = " ".join(zoo.TEXTS * 4)
     with pytest.warns(SayWhyWarning, match="windows"):
-        why = saywhy.explain(model, long, "attention", truncation="window")
         item = model.encode([Example((long,))], truncation="window")[0]
+    with pytest.warns(SayWhyWarning, match="windows"):
+        why = saywhy.explain(model, long, "attention", truncation="window")
     shown = np.zeros(len(item.words))
     for row in item.rows:
         shown[np.unique(row.pieces.word)] += 1
