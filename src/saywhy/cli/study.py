@@ -63,7 +63,12 @@ def study(
     if as_json:
         print_json({"out": str(result.folder), "files": [str(p) for p in written], "rows": result.table.to_dict()})
         return
-    show(result.table, *_orderings(result), f"wrote {', '.join(str(path) for path in written)}")
+    own = [path.name for path in written if path.parent == result.folder]
+    show(
+        result.table,
+        *_orderings(result),
+        f"wrote {', '.join(own)} to {result.folder}, and a card into every model's folder",
+    )
 
 
 def _tell(cell: Cell, what: str, done: int, total: int) -> None:
