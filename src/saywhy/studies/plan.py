@@ -340,7 +340,7 @@ class _Anything:
     splitter = "unicode"
 
     def predict(self, inputs: Any, *, batch_size: int = 32, truncation: str = "error") -> list[Any]:
-        raise NotImplementedError
+        raise RuntimeError("a plan has no model to ask")
 
     def label_index(self, label: str | int, example: Any = None) -> int:
         return 0

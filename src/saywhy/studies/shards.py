@@ -6,8 +6,7 @@ import json
 import os
 import shutil
 import warnings
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from pathlib import Path
@@ -16,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from saywhy.errors import DataError, InputError, OptionError, SayWhyWarning
 from saywhy.studies.cells import write_json
 from saywhy.studies.explanations import WRITING, explanation_row, explanations_schema, failure_row
+from saywhy.studies.work import torch_threads
 from saywhy.types import Example, Explanation
 
 if TYPE_CHECKING:
@@ -81,7 +81,7 @@ def do_shard(given: Mapping[str, Any], root: str) -> str:
     if model.fingerprint != settings["fingerprint"]:
         loaded_model.cache_clear()
         raise InputError(f"the model {settings['model']} is not the one the run began with; begin anew with force")
-    with _threads(settings["threads"]), warnings.catch_warnings():
+    with torch_threads(settings["threads"]), warnings.catch_warnings():
         # What there is to say about a row stands in its notes.
         warnings.simplefilter("ignore", SayWhyWarning)
         rows = _explain(model, given["start"], given["examples"], settings)
@@ -142,18 +142,6 @@ def _answers(
             return [str(error)]
     # One of them is at fault: ask one by one.
     return [answer for example in examples for answer in _answers(model, [example], method, settings)]
-
-
-@contextmanager
-def _threads(number: int) -> Iterator[None]:
-    import torch
-
-    before = torch.get_num_threads()
-    torch.set_num_threads(number)
-    try:
-        yield
-    finally:
-        torch.set_num_threads(before)
 
 
 def _write(path: Path, rows: list[Any], metadata: Mapping[bytes, bytes]) -> None:

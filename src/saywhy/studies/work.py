@@ -13,7 +13,7 @@ from typing import Any
 
 from saywhy.studies.cells import Cell, Store
 
-__all__ = ["do_cell", "watch_parent"]
+__all__ = ["do_cell", "torch_threads", "watch_parent"]
 
 
 def do_cell(given: Mapping[str, Any], root: str) -> str:
@@ -28,7 +28,7 @@ def do_cell(given: Mapping[str, Any], root: str) -> str:
     with FileLock(store.lock(cell.name)):
         if not store.done(cell.name):
             started = time.perf_counter()
-            with _threads(int(cell.environment["threads"])):
+            with torch_threads(int(cell.environment["threads"])):
                 result = _WORK[cell.kind](cell, store)
             store.finish(cell, {**result, "seconds": time.perf_counter() - started, "machine": _machine()})
     store.lock(cell.name).unlink(missing_ok=True)
@@ -150,7 +150,8 @@ def _machine() -> dict[str, Any]:
 
 
 @contextlib.contextmanager
-def _threads(number: int) -> Iterator[None]:
+def torch_threads(number: int) -> Iterator[None]:
+    """So many threads of torch inside; as many as before outside."""
     import torch
 
     before = torch.get_num_threads()
