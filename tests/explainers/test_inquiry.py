@@ -76,8 +76,12 @@ def test_equal_masks_are_asked_once_also_in_later_calls() -> None:
     assert len(box.read) == read + 2
     assert again[0] == first[2]
     assert inquiry.costs() == [{"forwards": 4}, {"forwards": 2}]
+    inquiry.values([1], [[False, True, False]])
+    assert len(box.read) == read + 3
+    inquiry.values([1], [[False, True, True]])
+    assert len(box.read) == read + 3
     np.testing.assert_allclose(inquiry.whole(), [2 / 3, 1 / 2], atol=1e-6)
-    assert len(box.read) == read + 2
+    assert len(box.read) == read + 3
 
 
 def test_masks_are_asked_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
