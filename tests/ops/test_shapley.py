@@ -72,6 +72,18 @@ def test_orders_come_with_their_reverses() -> None:
 
 def test_of_a_stand_in() -> None:
     stand_in = Surrogate(-1.0, np.array([2.0, -1.0, 0.5, 0.0, 3.0]), -1.0, 1.0)
-    found = shapley_of_surrogate(stand_in, np.random.default_rng(0))
-    np.testing.assert_allclose(found, shapley_values(stand_in.values(every_subset(5))), atol=5e-3)
+    found, errors = shapley_of_surrogate(stand_in, np.random.default_rng(0))
+    apart = np.abs(found - shapley_values(stand_in.values(every_subset(5))))
+    assert (apart <= 4 * errors).all()
+    assert errors.max() < 3e-3
+    assert found[3] == 0.0
+
+
+def test_of_a_stand_in_with_pairs() -> None:
+    pairs, gains = np.array([[0, 1], [1, 2], [2, 4]]), np.array([2.0, -1.5, 1.0])
+    stand_in = Surrogate(-1.0, np.array([2.0, -1.0, 0.5, 0.0, 3.0]), 0.0, 1.0, pairs, gains)
+    found, errors = shapley_of_surrogate(stand_in, np.random.default_rng(0))
+    apart = np.abs(found - shapley_values(stand_in.values(every_subset(5))))
+    assert (apart <= 4 * errors).all()
+    assert errors.max() < 3e-3
     assert found[3] == 0.0

@@ -45,9 +45,9 @@ class KernelShap(Explainer):
         space: ``words`` (default) or ``alignments``.
         erasure: what leaving a feature out means; by default ``delete``, or ``mask-token`` where positions must stay.
 
-    Departures: the absent features are erased, not replaced by those of background data. What an additive model of the
-    logit explains of the probabilities is subtracted before the fit, and its Shapley values, which cost no model calls,
-    are added after it: the same expectation with less noise.
+    Departures: the absent features are erased, not replaced by those of background data. What a model of the logit
+    with a gain for each feature and each near pair explains of the probabilities is subtracted before the fit, and its
+    Shapley values, which cost no model calls, are added after it: the same expectation with less noise.
     """
 
     name: ClassVar[str] = "kernel-shap"
@@ -171,15 +171,18 @@ class _Game:
                 fit = constrained_fit(masks, values - found.values(masks) - low, weights, high - low, groups)
             self._surrogate = found
         self._rest = fit.coefficients
-        inflation = 1.0 if self._surrogate is None else self._surrogate.inflation(len(values))
-        return relative_error(self.scores(), fit.errors * inflation)
+        if self._surrogate is None:
+            return relative_error(self._rest, fit.errors)
+        simulated, free = self._simulated(self._surrogate)
+        errors = np.hypot(fit.errors * self._surrogate.inflation(len(values)), free)
+        return relative_error(self._rest + simulated, errors)
 
     def scores(self) -> np.ndarray:
-        if self._surrogate is None:
-            return self._rest
+        return self._rest if self._surrogate is None else self._rest + self._simulated(self._surrogate)[0]
+
+    def _simulated(self, surrogate: Surrogate) -> tuple[np.ndarray, np.ndarray]:
         # A generator of its own: what is drawn for the model must not depend on when somebody looked.
-        rng = np.random.default_rng(int(self._start * 2**53))
-        return self._rest + shapley_of_surrogate(self._surrogate, rng)
+        return shapley_of_surrogate(surrogate, np.random.default_rng(int(self._start * 2**53)))
 
     def _weights(self, masks: np.ndarray) -> np.ndarray:
         sizes = masks.sum(axis=1)

@@ -12,7 +12,7 @@ from saywhy.explainers.base import Explainer, Request, register
 from saywhy.explainers.inquiry import Inquiry, open_space
 from saywhy.explainers.players import Players
 from saywhy.explainers.rounds import check_sampling, input_generator, sample_in_rounds, value_bounds
-from saywhy.ops.least_squares import relative_error, ridge_fit
+from saywhy.ops.least_squares import Fit, relative_error, ridge_fit
 from saywhy.ops.subsets import every_subset, random_subsets, spread_sizes
 from saywhy.ops.surrogate import Surrogate, fit_surrogate
 from saywhy.types import Explanation
@@ -188,19 +188,24 @@ class _Local:
         self._rest = fit.coefficients
         if self._surrogate is None:
             return relative_error(self._rest, fit.errors)
-        return relative_error(self.scores(few=True), fit.errors * self._surrogate.inflation(len(values)))
+        # A tenth of the free masks do to know how precise all of them are.
+        own = self._simulated(self._surrogate, FREE // 10)
+        errors = np.hypot(fit.errors * self._surrogate.inflation(len(values)), own.errors / np.sqrt(10))
+        return relative_error(self._rest + own.coefficients, errors)
 
-    def scores(self, few: bool = False) -> np.ndarray:
-        """The weights of the linear model; roughly, if a few masks do for the stand-in's part of it."""
-        if self._surrogate is None:
-            return self._rest
-        count = FREE if not few else FREE // 10
+    def scores(self) -> np.ndarray:
+        """The weights of the linear model."""
+        return (
+            self._rest if self._surrogate is None else self._rest + self._simulated(self._surrogate, FREE).coefficients
+        )
+
+    def _simulated(self, surrogate: Surrogate, count: int) -> Fit:
+        """The linear model of the stand-in, from so many masks that cost nothing."""
         # A generator of its own: what is drawn for the model must not depend on when somebody looked.
         rng = np.random.default_rng(int(self._start * 2**53))
         masks = ~random_subsets(rng, self.features, spread_sizes(self._start, 0, count, self._drawn()))
         masks[0] = True
-        fit = ridge_fit(masks, self._surrogate.values(masks), self._weights(masks), self.how.alpha)
-        return self._rest + fit.coefficients
+        return ridge_fit(masks, surrogate.values(masks), self._weights(masks), self.how.alpha)
 
     def _weights(self, masks: np.ndarray) -> np.ndarray:
         """What copies weigh, the first of which is the input itself."""

@@ -52,11 +52,30 @@ def random_orders(rng: np.random.Generator, n: int, count: int) -> np.ndarray:
     return np.stack([half, half[:, ::-1]], axis=1).reshape(-1, n)[:count]
 
 
-def shapley_of_surrogate(surrogate: Surrogate, rng: np.random.Generator, orders: int = 4000) -> np.ndarray:
-    """Shapley values (n,) of a stand-in, from so many orders in which its features join."""
+def shapley_of_surrogate(
+    surrogate: Surrogate, rng: np.random.Generator, orders: int = 4000
+) -> tuple[np.ndarray, np.ndarray]:
+    """Shapley values (n,) of a stand-in and their standard errors (n,), from orders in which its features join.
+
+    Args:
+        surrogate: the stand-in.
+        rng: draws the orders.
+        orders: how many, an even number: each comes with its reverse.
+    """
     n = len(surrogate.gains)
     order = random_orders(rng, n, orders)
-    logits = surrogate.bias + np.cumsum(surrogate.gains[order], axis=1)
+    gains = surrogate.gains[order]
+    if len(surrogate.pairs):
+        # A pair's gain comes with the later of the two.
+        rank = order.argsort(axis=1)
+        later = rank[:, surrogate.pairs].max(axis=2)
+        places = (np.arange(len(order))[:, None] * n + later).ravel()
+        together = np.bincount(places, np.tile(surrogate.pair_gains, len(order)), minlength=len(order) * n)
+        gains = gains + together.reshape(len(order), n)
     start = np.full((len(order), 1), surrogate.bias)
-    gains = np.diff(surrogate.at(np.concatenate([start, logits], axis=1)), axis=1)
-    return np.asarray(np.bincount(order.ravel(), gains.ravel(), minlength=n) / len(order))
+    logits = np.concatenate([start, surrogate.bias + np.cumsum(gains, axis=1)], axis=1)
+    joined = np.diff(surrogate.at(logits), axis=1)
+    added = np.empty_like(joined)
+    np.put_along_axis(added, order, joined, axis=1)
+    pairs = added.reshape(-1, 2, n).mean(axis=1)
+    return pairs.mean(axis=0), pairs.std(axis=0) / np.sqrt(len(pairs))
