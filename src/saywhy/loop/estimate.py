@@ -1,4 +1,4 @@
-"""How long a run would take, from two timed steps."""
+"""How long a run would take, from a few timed steps."""
 
 from __future__ import annotations
 
@@ -41,6 +41,8 @@ def estimate(
 ) -> Estimate:
     """Time two steps, after one to warm up, and scale them by the padded lengths of all batches.
 
+    Where steps differ in their work (``period``), all kinds of them are timed.
+
     The players are left as they were.
     """
     from accelerate import Accelerator
@@ -51,7 +53,7 @@ def estimate(
         steps = min(steps, settings.max_steps)
     batches = order.epoch(0)
     sizes = np.asarray([len(b) * (max(lengths[i] for i in b) if lengths is not None else 1) for b in batches], float)
-    # Two batches of middling size stand for the rest.
+    # Some batches of middling size stand for the rest.
     middling = np.argsort(np.abs(sizes - np.median(sizes)), kind="stable")
     before = {
         name: {key: value.detach().clone() for key, value in player.state_dict().items()}
@@ -62,11 +64,11 @@ def estimate(
     seconds, size = 0.0, 0.0
     try:
         with torch.random.fork_rng():
-            for index in range(3):
-                which = int(middling[index % len(middling)])
+            for turn in range(1 + max(2, objective.period)):
+                which = int(middling[turn % len(middling)])
                 began = time.perf_counter()
-                stepper.run(batches[which], 0, 0)
-                if index > 0:
+                stepper.run(batches[which], max(0, turn - 1), 0)
+                if turn > 0:
                     seconds += time.perf_counter() - began
                     size += sizes[which]
     finally:

@@ -91,6 +91,11 @@ class LoopObjective:
         """The updates of one step, in order; every micro-batch of a step must yield the same sequence of players."""
         raise NotImplementedError
 
+    @property
+    def period(self) -> int:
+        """Steps after which the work of a step repeats itself, where steps differ: an estimate times so many."""
+        return 1
+
     def optimisers(self) -> Mapping[str, OptimiserSettings]:
         """Settings by player; players left out get the defaults."""
         return {}
