@@ -262,7 +262,16 @@ def test_progress_bar_when_asked(capsys: pytest.CaptureFixture[str]) -> None:
     assert "training" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("wrong", [{"epochs": 0}, {"clip": 0.0}, {"patience": 0}, {"checkpoint_every": 0}])
+def test_no_epochs_leave_the_players_as_they_are(tmp_path: Path) -> None:
+    objective = Regression()
+    before = weights(objective)
+    result = train(objective, out=tmp_path, settings={"epochs": 0})
+    assert (result.steps, result.stopped) == (0, "finished")
+    assert same(before, weights(objective))
+    assert estimate(objective, points(), collate=collate, settings=LoopSettings(epochs=0)).seconds == 0
+
+
+@pytest.mark.parametrize("wrong", [{"epochs": -1}, {"clip": 0.0}, {"patience": 0}, {"checkpoint_every": 0}])
 def test_wrong_settings(wrong: dict[str, Any]) -> None:
     with pytest.raises(OptionError):
         LoopSettings(**wrong)

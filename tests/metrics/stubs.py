@@ -146,9 +146,9 @@ def explain_again(bench: Workbench):
 
 
 def whole_trial(bench: Workbench, explanations: Sequence[Explanation], method: str = "hand"):
-    """A trial with all that a metric may ask for: another method, and a way to explain again."""
+    """A trial with all that a metric may ask for: another method, another model, and a way to explain again."""
     rivals = {"rival": contributions(bench)}
-    return bench.trial(method, explanations, rivals=rivals, explain=explain_again(bench))
+    return bench.trial(method, explanations, rivals=rivals, explain=explain_again(bench), others=rivals)
 
 
 def marked(text: str, *annotators: Sequence[tuple[int, int]], **facts) -> Example:

@@ -4,9 +4,11 @@ import numpy as np
 import pytest
 from scipy.stats import kendalltau
 
+from saywhy import explain
 from saywhy.errors import DataError, InputError, OptionError
-from saywhy.metrics import LooCorrelation, MethodJaccard, Sensitivity
+from saywhy.metrics import LooCorrelation, MethodJaccard, ModelJaccard, Sensitivity, evaluate
 from saywhy.types import Example, WordScores
+from tests.zoo import classifier
 
 from .stubs import contributions, explain_again, make_bench, score_words, select_words, sigmoid
 
@@ -63,6 +65,38 @@ def test_jaccard_needs_another_method_that_explains_the_same_words():
     cut = WordScores(mine.header, mine.words[:3], mine.scores[:3])
     with pytest.raises(InputError, match="m and other explain different words"):
         MethodJaccard().score(bench.trial("m", [mine], rivals={"other": [cut]}))
+
+
+def test_jaccard_with_other_models():
+    example = Example(("a b c d",))
+    bench = make_bench([example, example])
+    mine = [score_words(example, [9, 8, 0, 0])] * 2
+    others = {"itself": mine, "apart": [score_words(example, [0, 0, 1, 2])] * 2}
+    got = ModelJaccard(top=0.5).score(bench.trial("m", mine, others=others))
+    assert got.bins == pytest.approx({"itself": 1.0, "apart": 0.0})
+    assert got.value == pytest.approx(0.5)
+    with pytest.raises(OptionError, match="compares models"):
+        ModelJaccard().score(bench.trial("m", mine, rivals=others))
+
+
+def test_evaluate_explains_the_other_models():
+    texts = ["a gripping film, and so lovely that it never lets go", "dull and lifeless; I slept through most of it"]
+    model, same, other = classifier("bert"), classifier("bert"), classifier("electra")
+    table = evaluate(model, texts, ["gradient"], "model-jaccard", against={"same": same, "other": other})
+    (result,) = table.results
+    assert result.bins["same"] == 1.0
+    assert 0 <= result.bins["other"] < 1.0
+    mirrored = evaluate(other, texts, ["gradient"], "model-jaccard", against=[model]).results[0]
+    assert mirrored.value == pytest.approx(result.bins["other"])
+    for given, message in [
+        ({"metrics": "model-jaccard"}, "compares models: give others"),
+        ({"metrics": "sufficiency", "against": [other]}, "no metric compares models"),
+        ({"metrics": "model-jaccard", "against": [other, other]}, "comes twice"),
+    ]:
+        with pytest.raises(OptionError, match=message):
+            evaluate(model, texts, ["gradient"], **given)
+    with pytest.raises(OptionError, match="explains other models: name methods"):
+        evaluate(model, texts, {"mine": explain(model, texts, "gradient")}, "model-jaccard", against=[other])
 
 
 def _sensitivity(bench, explanations, explain, **options):

@@ -102,6 +102,27 @@ def test_methods_that_are_compared_share_a_cell() -> None:
     assert [len(c.config["methods"]) for c in plan.cells if c.kind == "evaluate"] == [2, 2]
 
 
+def test_models_are_compared_with_those_of_other_seeds_and_steps() -> None:
+    untrained = {**study()["train"]["plain"], "options": {"epochs": 0}, "seeds": [7]}
+    changes = {
+        "train__untrained": untrained,
+        "evaluate__truth__metrics": ["model-jaccard"],
+        "evaluate__truth__against": ["plain", "untrained"],
+        "evaluate__truth__methods": ["gradient"],
+    }
+    plan, _ = plan_study(study(**changes))
+    trained = {c.title: c.name for c in plan.cells if c.kind == "train"}
+    for cell, other in zip([c for c in plan.cells if c.kind == "evaluate"], (1, 0), strict=True):
+        expected = {f"plain (seed {other})": trained[f"train plain · seed {other}"]}
+        expected["untrained (seed 7)"] = trained["train untrained · seed 7"]
+        assert cell.config["against"] == {title: {"cell": name} for title, name in expected.items()}
+        assert set(cell.needs) == {*expected.values(), cell.config["model"]["cell"]}
+    plain, _ = plan_study(study())
+    assert not any("against" in c.config for c in plain.cells)
+    with pytest.raises(StudyError, match="no other model to compare with"):
+        plan_study(study(seeds=[0], **{**changes, "evaluate__truth__against": ["plain"]}))
+
+
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
@@ -120,6 +141,8 @@ def test_methods_that_are_compared_share_a_cell() -> None:
         ({"train__plain__options": {"model_options": {"layer": 2}}}, "'text-transformer' has no option 'layer'"),
         ({"train__plain__options": {"model_options": 3}}, "model_options must be a mapping"),
         ({"evaluate__truth__metrics": ["truth", "truth"]}, "metric 'truth' comes twice; give one of them a label"),
+        ({"evaluate__truth__metrics": ["model-jaccard"]}, "against: model-jaccard compares models: name others"),
+        ({"evaluate__truth__against": ["plain"]}, "against: no metric here compares models"),
         ({"train__plain__model": "no-such-net"}, "'no-such-net' is no network"),
         ({"train__plain__data": {**DATA, "seed": "each"}}, "seed must be a number or 'run'"),
     ],

@@ -16,7 +16,7 @@ from saywhy.studies import StudyError, StudyResult, run_study
 from saywhy.studies import engines as engines_module
 from saywhy.studies.cells import Cell, Store
 from saywhy.studies.work import do_cell
-from tests.studies.small import study
+from tests.studies.small import DATA, study
 
 SMALL = {"seeds": [0], "evaluate__truth__methods": ["random", "gradient"]}
 
@@ -75,6 +75,23 @@ def test_a_new_method_runs_only_its_own_cells(finished: StudyResult, tmp_path: P
     more = run_study(changed, out=tmp_path / "copy", progress=told)
     assert told.of("done") == ["evaluate plain · planted-reviews · input-x-gradient · seed 0"]
     assert [r for r in more.table.rows if r.method != "input-x-gradient"] == list(finished.table.rows)
+
+
+def test_models_are_compared(tmp_path: Path) -> None:
+    untrained = {**study()["train"]["plain"], "options": {**study()["train"]["plain"]["options"], "epochs": 0}}
+    compared = {
+        "model": "plain",
+        "data": {**DATA, "split": "test"},
+        "methods": ["gradient"],
+        "metrics": ["model-jaccard"],
+        "against": ["plain", "untrained"],
+    }
+    result = run_study(study(train__untrained=untrained, evaluate={"same": compared}), out=tmp_path)
+    (row,) = result.table.rows
+    assert 0 < row.value < 1
+    bins = [r["results"][0]["result"]["bins"] for r in result.results.values() if "results" in r]
+    assert bins[0]["plain (seed 1)"] == bins[1]["plain (seed 0)"]
+    assert set(bins[0]) == {"plain (seed 1)", "untrained (seed 0)", "untrained (seed 1)"}
 
 
 def test_force_runs_what_is_named_again(finished: StudyResult, tmp_path: Path) -> None:

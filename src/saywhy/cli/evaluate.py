@@ -26,6 +26,7 @@ from saywhy.errors import OptionError
 __all__ = ["evaluate"]
 
 SHOWN = 6  # examples in the report
+_OWN = ("split", "limit", "seed", "batch_size", "truncation", "space", "erasure", "keep", "against")
 
 
 def evaluate(
@@ -40,6 +41,9 @@ def evaluate(
     compare: Annotated[
         str | None,
         typer.Option(metavar="A,B", help="Two methods to compare by all metrics; all are compared with random anyway."),
+    ] = None,
+    against: Annotated[
+        str | None, typer.Option(help="Other models, separated by commas, that model-jaccard compares with.")
     ] = None,
     option: Options = None,
     data_option: Annotated[
@@ -82,7 +86,8 @@ def evaluate(
         space=space,
         erasure=erasure,
         keep=SHOWN if html is not None else 0,
-        **parse_options(option, ("split", "limit", "seed", "batch_size", "truncation", "space", "erasure", "keep")),
+        against=comma_list(against),
+        **parse_options(option, _OWN),
     )
     if html is not None:
         from saywhy.reports import report

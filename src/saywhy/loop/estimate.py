@@ -51,6 +51,8 @@ def estimate(
     steps = settings.epochs * len(order)
     if settings.max_steps is not None:
         steps = min(steps, settings.max_steps)
+    if not steps:
+        return Estimate(steps=0, seconds_per_step=0.0, seconds=0.0)
     batches = order.epoch(0)
     sizes = np.asarray([len(b) * (max(lengths[i] for i in b) if lengths is not None else 1) for b in batches], float)
     # Some batches of middling size stand for the rest.

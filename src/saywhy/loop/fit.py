@@ -203,6 +203,7 @@ class _Run:
                 if epoch_ends or self.state.stopped or self._due(saved):
                     self._save(log)
                     saved = time.monotonic()
+        self.state.stopped = self.state.stopped or "finished"  # of no steps at all
         log.close()
         self._restore_best()
         self.objective.train_mode(False)

@@ -18,7 +18,7 @@ class LoopSettings:
     """How long and how to train.
 
     Args:
-        epochs: times through the data.
+        epochs: times through the data; 0 leaves the players as they are.
         max_steps: stop after so many optimiser steps, even within an epoch.
         batch_size: examples an optimiser step sees, over all processes and micro-batches: neither changes the result
             beyond rounding.
@@ -45,7 +45,9 @@ class LoopSettings:
     checkpoint_seconds: float | None = 120.0
 
     def __post_init__(self) -> None:
-        for name in ("epochs", "max_steps", "batch_size", "accumulate", "patience", "validate_every", "log_every"):
+        if self.epochs < 0:
+            raise OptionError(f"epochs must be at least 0, not {self.epochs}")
+        for name in ("max_steps", "batch_size", "accumulate", "patience", "validate_every", "log_every"):
             value = getattr(self, name)
             if value is not None and value < 1:
                 raise OptionError(f"{name} must be at least 1, not {value}")

@@ -23,6 +23,7 @@ from saywhy.metrics.log_odds import LogOdds
 from saywhy.metrics.loo_correlation import LooCorrelation
 from saywhy.metrics.macro_f1 import MacroF1
 from saywhy.metrics.method_jaccard import MethodJaccard
+from saywhy.metrics.model_jaccard import ModelJaccard
 from saywhy.metrics.parts import Contributions, Origin, Parts
 from saywhy.metrics.sensitivity import Sensitivity
 from saywhy.metrics.sufficiency import Sufficiency
@@ -50,6 +51,7 @@ __all__ = [
     "MacroF1",
     "MethodJaccard",
     "Metric",
+    "ModelJaccard",
     "Origin",
     "Parts",
     "Sensitivity",

@@ -53,6 +53,7 @@ class Metric(ABC):
     spaces: ClassVar[tuple[str, ...]] = ("words",)
     compares: ClassVar[bool] = False  # looks at the other methods of the run
     repeats: ClassVar[bool] = False  # explains changed inputs
+    across: ClassVar[bool] = False  # looks at other models' explanations
     paper: ClassVar[str] = ""
 
     def __post_init__(self) -> None:

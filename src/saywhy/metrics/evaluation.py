@@ -37,6 +37,7 @@ def evaluate(
     erasure: str | None = None,
     truncation: str = "error",
     keep: int = 0,
+    against: Mapping[str, Any] | Sequence[Any] = (),
     method_options: Mapping[str, Mapping[str, Any]] | None = None,
     data_options: Mapping[str, Any] | None = None,
     **options: Any,
@@ -64,6 +65,7 @@ def evaluate(
             Alignments are cut from the co-attention.
         truncation: what happens to texts that are too long.
         keep: so many of the first examples stay in the table with their explanations, to be shown.
+        against: other models (by name, or a list of what `saywhy.load` takes) that ``model-jaccard`` compares with.
         method_options: options for methods, such as ``{"lime": {"samples": 500}}``.
         data_options: options for the dataset, where it is given by name.
         options: options for metrics, each given to every named metric that has it, such as ``score="normalised"``.
@@ -85,9 +87,11 @@ def evaluate(
     if space not in SPACES:
         raise OptionError(f"unknown space {space!r}; use one of {', '.join(SPACES)}")
     loaded = _load(model)
+    others = _others(against, chosen)
     if ready is None:
         extra = {name: _with_space(name, extra.get(name, {}), space) for name in names}
-        _check_methods(names, loaded, extra)
+        for each in (loaded, *others.values()):
+            _check_methods(names, each, extra)
     source = open_source(data, split, limit, seed, data_options)
     erasure = _erasure(loaded, erasure, space)
     run: dict[str, Any] = {"seed": seed, "batch_size": batch_size, "truncation": truncation}
@@ -111,7 +115,9 @@ def evaluate(
         if ready is None and wanted:
             made = {name: _explain(loaded, wanted, name, {**run, **extra[name]}) for name in names}
         for name in names if of_methods else ():
-            trial = _trial(bench, name, made, None if ready is not None else {**run, **extra[name]})
+            asked = None if ready is not None else {**run, **extra[name]}
+            elsewhere = {title: _explain(other, examples, name, asked or {}) for title, other in others.items()}
+            trial = _trial(bench, name, made, asked, elsewhere)
             for metric in of_methods:
                 metric.prepare(trial)
             for metric in of_methods:
@@ -194,6 +200,8 @@ def _check(
             raise OptionError(f"{metric.name} compares methods: name at least two")
         if metric.repeats and ready is not None:
             raise OptionError(f"{metric.name} explains changed texts: name methods instead of giving explanations")
+        if metric.across and ready is not None:
+            raise OptionError(f"{metric.name} explains other models: name methods instead of giving explanations")
     for name in extra:
         if name not in names or ready is not None:
             raise OptionError(f"method_options for {name!r}, which is not one of the methods to run")
@@ -203,6 +211,23 @@ def _load(model: Any) -> Model:
     from saywhy.models import load
 
     return cast(Model, load(model))
+
+
+def _others(against: Mapping[str, Any] | Sequence[Any], chosen: Sequence[Metric]) -> dict[str, Model]:
+    """The models to compare with, by name."""
+    names = [metric.name for metric in chosen if metric.across]
+    if names and not against:
+        raise OptionError(f"{', '.join(names)} compares models: give others as against=[...] (--against)")
+    if against and not names:
+        raise OptionError("models are given to compare with, and no metric compares models; model-jaccard does")
+    if isinstance(against, str):
+        against = [against]
+    if not isinstance(against, Mapping):
+        titles = [str(given) for given in against]
+        if len(set(titles)) < len(titles):
+            raise OptionError(f"a model to compare with comes twice: {', '.join(titles)}")
+        against = dict(zip(titles, against, strict=True))
+    return {title: _load(given) for title, given in against.items()}
 
 
 def _erasure(model: Any, erasure: str | None, space: str) -> str:
@@ -263,7 +288,11 @@ def _explain(model: Model, examples: Sequence[Example], method: str, options: Ma
 
 
 def _trial(
-    bench: Workbench, name: str, made: Mapping[str, Sequence[Explanation]], options: Mapping[str, Any] | None
+    bench: Workbench,
+    name: str,
+    made: Mapping[str, Sequence[Explanation]],
+    options: Mapping[str, Any] | None,
+    others: Mapping[str, Sequence[Explanation]],
 ) -> Trial:
     """A method's trial on a block; with options it can explain other inputs too."""
 
@@ -271,7 +300,7 @@ def _trial(
         return _explain(bench.model, examples, name, {**(options or {}), "target": list(targets)})
 
     rivals = {other: given for other, given in made.items() if other != name}
-    return bench.trial(name, made[name], rivals=rivals, explain=None if options is None else again)
+    return bench.trial(name, made[name], rivals=rivals, explain=None if options is None else again, others=others)
 
 
 def _picked(name: str, explanations: Sequence[Explanation], block: Sequence[Numbered]) -> list[Explanation]:

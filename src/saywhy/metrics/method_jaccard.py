@@ -2,27 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
-import numpy as np
-from numpy.typing import NDArray
-
-from saywhy.errors import InputError, OptionError
-from saywhy.metrics.base import Metric, check_option, register
-from saywhy.metrics.erasing import check_share
-from saywhy.metrics.parts import Contributions, Parts
-from saywhy.metrics.selection import features_of, require_explanations, selected_features
+from saywhy.errors import OptionError
+from saywhy.metrics.base import register
+from saywhy.metrics.jaccard import SelectionJaccard
 from saywhy.metrics.trial import Trial
-from saywhy.ops.overlap import jaccard
-from saywhy.ops.ranking import ROUNDINGS
 
 __all__ = ["MethodJaccard"]
 
 
 @register
 @dataclass(frozen=True, kw_only=True)
-class MethodJaccard(Metric):
+class MethodJaccard(SelectionJaccard):
     """Words that a method and another both select, over those that at least one does; mean over the other methods.
 
     ``bins`` of the result has the mean for each other method of the run. Agreement is not truth: methods may share an
@@ -42,44 +36,14 @@ class MethodJaccard(Metric):
         0.25
     """
 
-    top: float = 0.25
-    rounding: str = "ceil"
-
     name: ClassVar[str] = "method-jaccard"
     family: ClassVar[str] = "agreement"
     spaces: ClassVar[tuple[str, ...]] = ("words", "alignments")
     compares: ClassVar[bool] = True
     paper: ClassVar[str] = "REGEX, section 4.4"
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        check_option(self.name, "rounding", self.rounding, ROUNDINGS)
-        check_share(self.name, self.top)
-
-    def measure(self, trial: Trial) -> Parts:
-        """Compare the method's selections with those of each other method."""
+    def compared(self, trial: Trial) -> Mapping[str, Trial]:
+        """The other methods of the run."""
         if not trial.rivals:
             raise OptionError(f"{self.name} compares methods: name at least two")
-        mine = self._selections(trial)
-        columns = {}
-        for name in trial.rivals:
-            rival = trial.rival(name)
-            theirs = self._selections(rival)
-            for i, (a, b) in enumerate(zip(mine, theirs, strict=True)):
-                if len(a) != len(b) or features_of(trial, i) != features_of(rival, i):
-                    raise InputError(
-                        f"{self.name}: {trial.method} and {name} explain different {trial.bench.space} of "
-                        f"{trial.bench.examples[i].where()} (number {i})"
-                    )
-            columns[name] = np.asarray([jaccard(a, b) for a, b in zip(mine, theirs, strict=True)])
-        return Parts(np.arange(len(mine)), columns, len(mine))
-
-    def contributions(self, parts: Parts) -> Contributions:
-        """The mean over the other methods."""
-        table = np.stack(list(parts.columns.values()), axis=1)
-        bins = {name: float(column.mean()) for name, column in parts.columns.items()}
-        return Contributions.mean(table.mean(axis=1), bins=bins)
-
-    def _selections(self, trial: Trial) -> list[NDArray[np.bool_]]:
-        require_explanations(self.name, trial)
-        return [selected_features(trial, i, self.top, self.rounding) for i in range(len(trial.explanations))]
+        return {name: trial.rival(name) for name in trial.rivals}

@@ -116,6 +116,7 @@ class Workbench:
         *,
         rivals: Mapping[str, Sequence[Explanation]] | None = None,
         explain: Explain | None = None,
+        others: Mapping[str, Sequence[Explanation]] | None = None,
     ) -> Trial:
         """One method's explanations of the examples, ready to be scored; none for metrics of the model.
 
@@ -124,9 +125,12 @@ class Workbench:
             explanations: one for each example.
             rivals: other methods' explanations of the same examples, for metrics that compare methods.
             explain: explains other inputs by the same method, for metrics that change the input.
+            others: other models' explanations of the same examples by the same method, for metrics that compare models.
         """
-        others = {name: tuple(given) for name, given in (rivals or {}).items()}
-        return Trial(self, method, tuple(explanations), others, explain)
+        rivalling, of_models = (
+            {name: tuple(given) for name, given in (table or {}).items()} for table in (rivals, others)
+        )
+        return Trial(self, method, tuple(explanations), rivalling, explain, of_models)
 
     @cached_property
     def fingerprint(self) -> str:
@@ -185,6 +189,7 @@ class Trial:
     explanations: tuple[Explanation, ...] = ()
     rivals: Mapping[str, tuple[Explanation, ...]] = field(default_factory=dict)
     explain: Explain | None = None
+    others: Mapping[str, tuple[Explanation, ...]] = field(default_factory=dict)
 
     @property
     def origin(self) -> Origin:
@@ -194,6 +199,10 @@ class Trial:
     def rival(self, name: str) -> Trial:
         """The same examples, explained by another method."""
         return Trial(self.bench, name, self.rivals[name])
+
+    def other(self, name: str) -> Trial:
+        """The same examples, explained for another model."""
+        return Trial(self.bench, name, self.others[name])
 
     def __post_init__(self) -> None:
         given, wanted = len(self.explanations), len(self.bench.examples)

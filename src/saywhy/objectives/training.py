@@ -77,7 +77,8 @@ def train(
         model: a name out of `saywhy list models`; a folder or hub name (its head is kept if it has the data's labels,
             otherwise it gets a new one); or a `TextModel`, which is copied and left as it is.
         out: folder for the model, ``run.json`` and ``log.jsonl``; None keeps nothing on disk.
-        epochs: times through the data; what suits the model unless given, as are the next two.
+        epochs: times through the data; what suits the model unless given, as are the next two. 0 gives the model as it
+            starts, its head untrained.
         learning_rate: highest learning rate.
         batch_size: examples an optimiser step sees.
         seed: of the data's draws, the new weights, the order of batches and dropout.

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import hashlib
 import inspect
 import itertools
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -24,6 +23,7 @@ from saywhy.models.networks import networks
 from saywhy.objectives import objectives, train
 from saywhy.studies.cells import Cell, environment
 from saywhy.studies.schema import DataRef, EvaluateStep, Named, Source, Study, TrainStep
+from saywhy.studies.sweeps import digest_of, title_of, unfold, variant_of
 
 __all__ = ["Plan", "make_plan"]
 
@@ -92,12 +92,12 @@ class _Planner:
         for place, data in enumerate(step.data):
             task, _ = self._sample(data, (*at, "data", place))
             self.tasks[name] = task
-            for objective, model, options in itertools.product(step.objective, step.model, _unfold(step.options)):
+            for objective, model, options in itertools.product(step.objective, step.model, unfold(step.options)):
                 for base in self._bases(model):
                     seeds = step.seeds or self.study.seeds
                     for seed in seeds:
                         started = self._seeded(base, seed)
-                        variant = _variant(step, objective=objective, model=model, data=data.title, **options)
+                        variant = variant_of(step, objective=objective, model=model, data=data.title, **options)
                         config = {
                             "objective": objective,
                             "data": self._data(data, seed),
@@ -105,7 +105,7 @@ class _Planner:
                             "options": options,
                             "seed": seed,
                         }
-                        facts = {"step": name, "model": _title(name, variant), "variant": variant, "seed": seed}
+                        facts = {"step": name, "model": title_of(name, variant), "variant": variant, "seed": seed}
                         needs = (started.name,) if started else ()
                         made.append(Cell("train", config, self.environment, needs, facts))
         self._open.pop()
@@ -187,6 +187,9 @@ class _Planner:
                         "examples": step.examples,
                         "seed": seed,
                     }
+                    others = self._against(step, at, cell, task)
+                    if others:  # named only where there are some: what was measured without stays the same cell
+                        shared["against"] = others
                     for group, wanted in self._tasks_of(groups, step, chosen):
                         config = {
                             **shared,
@@ -201,7 +204,9 @@ class _Planner:
                             "method": ", ".join(m.title for m in group),
                             "seed": seed,
                         }
-                        needs = (cell.name,) if cell else ()
+                        found = [cell.name] if cell else []
+                        found += [other["cell"] for other in others.values() if "cell" in other]
+                        needs = tuple(dict.fromkeys(found))
                         self.cells.append(Cell("evaluate", config, self.environment, needs, facts))
 
     @staticmethod
@@ -250,6 +255,10 @@ class _Planner:
                         f"metric {one.name!r} measures explanations: name at least one method", (*at, "metrics", place)
                     )
             chosen += found
+        across = [one.name for one in chosen if one.across]
+        if bool(across) != bool(step.against):
+            told = f"{across[0]} compares models: name others" if across else "no metric here compares models"
+            raise self.source.error(f"against: {told}", (*at, "against" if step.against else "metrics"))
         return chosen
 
     def _check_fit(
@@ -294,13 +303,28 @@ class _Planner:
         for seed in step.seeds or self.study.seeds:
             yield None, seed
 
+    def _against(
+        self, step: EvaluateStep, at: tuple[str | int, ...], own: Cell | None, task: str
+    ) -> dict[str, dict[str, str]]:
+        """The models that one is compared with, by title: all of the named steps but itself."""
+        made: dict[str, dict[str, str]] = {}
+        for place, name in enumerate(step.against):
+            for cell, seed in self._models(name, step, (*at, "against", place), task):
+                if cell is None:
+                    made[name] = {"path": name}
+                elif own is None or cell.name != own.name:
+                    made[f"{cell.facts['model']} (seed {seed})"] = {"cell": cell.name}
+        if step.against and not made:
+            raise self.source.error("there is no other model to compare with; give more seeds", (*at, "against"))
+        return made
+
     # -- data ----------------------------------------------------------------------------------------------------
 
     def _data(self, data: DataRef, seed: int) -> dict[str, Any]:
         config = data.model_dump(exclude={"label"})
         config["seed"] = seed if data.seed == "run" else data.seed
         if data.name not in datasets:
-            config["content"] = _digest(Path(data.name))
+            config["content"] = digest_of(Path(data.name))
         return config
 
     def _sample(self, data: DataRef, path: tuple[str | int, ...]) -> tuple[str, list[Any]]:
@@ -349,37 +373,3 @@ class _Anything:
 def _compares(metric: Metric) -> bool:
     """Whether a metric looks at several methods at once."""
     return metric.family == "agreement"
-
-
-def _unfold(options: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Every combination of the options whose values are lists; a list in a list is one value."""
-    keys = [key.replace("-", "_") for key in options]
-    lists = [value if isinstance(value, list) else [value] for value in options.values()]
-    return [dict(zip(keys, values, strict=True)) for values in itertools.product(*lists)]
-
-
-def _variant(step: TrainStep, **values: Any) -> dict[str, Any]:
-    """What tells the models of a step from each other: the values of everything that was given as a list."""
-    swept: dict[str, list[Any]] = {"objective": step.objective, "model": step.model, "data": step.data}
-    swept |= {key.replace("-", "_"): value for key, value in step.options.items() if isinstance(value, list)}
-    return {key: values[key] for key, given in swept.items() if len(given) > 1}
-
-
-def _title(step: str, variant: Mapping[str, Any]) -> str:
-    if not variant:
-        return step
-    if set(variant) == {"objective"}:
-        return str(variant["objective"])
-    return f"{step} ({', '.join(f'{key}={value}' for key, value in variant.items())})"
-
-
-def _digest(path: Path) -> str:
-    """Of the files of a user's own data: a changed file is another cell."""
-    digest = hashlib.blake2b(digest_size=10)
-    for file in sorted(path.rglob("*")) if path.is_dir() else [path]:
-        if file.is_file():
-            digest.update(file.name.encode())
-            with file.open("rb") as content:
-                while block := content.read(1 << 20):
-                    digest.update(block)
-    return digest.hexdigest()

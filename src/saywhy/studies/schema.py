@@ -117,6 +117,8 @@ class EvaluateStep(_Part):
         methods: names, or ``name: options``; a name twice needs a ``label``.
         metrics: names of metrics or families, or ``name: options``.
         space, erasure, truncation, batch_size: as in `saywhy.evaluate`.
+        against: steps of ``train``, or anything `saywhy.load` takes, that ``model-jaccard`` compares each model with; a
+            model is not compared with itself, so a step's own name stands for its other seeds.
         examples: so many examples with explanations go into the report.
         seeds: instead of the study's, for models that are not trained here.
     """
@@ -125,6 +127,7 @@ class EvaluateStep(_Part):
     data: DataList
     methods: NamedList = []
     metrics: NamedList = Field(min_length=1)
+    against: Annotated[list[str], BeforeValidator(_as_list)] = []
     space: str = "words"
     erasure: str | None = None
     truncation: str = "head"

@@ -74,8 +74,7 @@ def _evaluate(cell: Cell, store: Store) -> dict[str, Any]:
 
     config = cell.config
     shutil.rmtree(store.part(cell.name), ignore_errors=True)
-    where = config["model"]
-    model = load(store.folder(where["cell"]) / "model" if "cell" in where else where["path"])
+    model = load(_model(config["model"], store))
     data = config["data"]
     asked = [(m["title"], one) for m in config["metrics"] for one in expand_metrics(m["name"], m["options"])]
     table = evaluate(
@@ -90,6 +89,7 @@ def _evaluate(cell: Cell, store: Store) -> dict[str, Any]:
         erasure=config["erasure"],
         truncation=config["truncation"],
         keep=config["examples"],
+        against={title: _model(where, store) for title, where in config.get("against", {}).items()},
         method_options={m["name"]: m["options"] for m in config["methods"] if m["options"]},
     )
     called = {m["name"]: m["title"] for m in config["methods"]}
@@ -112,6 +112,11 @@ def _evaluate(cell: Cell, store: Store) -> dict[str, Any]:
 
 
 _WORK = {"train": _train, "evaluate": _evaluate}
+
+
+def _model(where: Mapping[str, str], store: Store) -> Any:
+    """Where a model lies: in the cell that trained it, or in a folder of the user's."""
+    return store.folder(where["cell"]) / "model" if "cell" in where else where["path"]
 
 
 def _dataset(config: Mapping[str, Any]) -> Any:
