@@ -8,6 +8,7 @@ from saywhy.explainers.deeplift import DeepLift
 from saywhy.explainers.gradient import Gradient
 from saywhy.explainers.input_x_gradient import InputXGradient
 from saywhy.explainers.integrated_gradients import IntegratedGradients
+from saywhy.explainers.ivra import Ivra
 from saywhy.explainers.kernel_shap import KernelShap
 from saywhy.explainers.leave_one_out import LeaveOneOut
 from saywhy.explainers.lime import Lime
@@ -16,6 +17,7 @@ from saywhy.explainers.random import Random
 from saywhy.explainers.run import explain
 from saywhy.explainers.scaled_attention import ScaledAttention
 from saywhy.explainers.shapley import Shapley
+from saywhy.explainers.smat import Smat
 from saywhy.explainers.verdict import VerdictOptions
 
 __all__ = [
@@ -27,6 +29,7 @@ __all__ = [
     "Gradient",
     "InputXGradient",
     "IntegratedGradients",
+    "Ivra",
     "KernelShap",
     "LeaveOneOut",
     "Lime",
@@ -35,6 +38,7 @@ __all__ = [
     "Request",
     "ScaledAttention",
     "Shapley",
+    "Smat",
     "VerdictOptions",
     "explain",
     "methods",

@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from saywhy.errors import OptionError
 from saywhy.explainers.base import Explainer, Request, register
-from saywhy.models import Encoded, TextModel
+from saywhy.models import Batch, Encoded, TextModel
 from saywhy.models.attention_door import AttentionTap, tap_attention
 from saywhy.models.encoding import collate, length_batches
 from saywhy.models.tasks import reads_last_token
 from saywhy.types import Explanation
 
-__all__ = ["Attention", "attention_of_query", "check_reading", "default_query", "tapped_calls"]
+__all__ = ["Attention", "attention_of_query", "check_reading", "default_query", "read_words", "tapped_calls"]
 
 LAYERS = ("last", "mean")
 QUERIES = ("first", "last", "mean")
@@ -50,31 +51,51 @@ class Attention(Explainer):
 
     def explain(self, request: Request) -> list[Explanation]:  # noqa: D102
         check_reading(self.layers, self.query)
-        model, encoded = request.model, request.prepare()
-        query = self.query or default_query(model)
-        numbers = tapped_calls(model, self.layers)
-        rows = [row for item in encoded for row in item.rows]
-        owner = [i for i, item in enumerate(encoded) for _ in item.rows]
-        raw: list[Tensor] = [torch.empty(0)] * len(rows)
-        found: list[np.ndarray] = [np.empty(0)] * len(rows)
-        with model.evaluation() as network, torch.no_grad():
-            for some in length_batches([len(row) for row in rows], request.batch_size):
-                batch = collate([rows[i] for i in some], range(len(some)), model.task.pad_id).to(model.device)
-                with tap_attention(network, AttentionTap(layers=numbers)) as tap:
-                    part = model.task.raw(network, batch).float().cpu()
-                heads = torch.stack([call.softmax().mean(dim=1) for call in tap.calls]).mean(dim=0)
-                for place, i in enumerate(some):
-                    raw[i] = part[place]
-                    found[i] = attention_of_query(heads[place], len(rows[i]), query).float().cpu().numpy()
-        scores = model.task.combine(torch.stack(raw), torch.tensor(owner), len(encoded))
-        targets, _ = request.targets(scores, np.arange(len(encoded)))
-        words, at = [], 0
-        for item, target in zip(encoded, targets, strict=True):
-            own = [row.pieces.word_scores(found[at + i]) for i, row in enumerate(item.rows)]
-            words.append(_merge(item, own, int(target)))
-            at += len(item.rows)
+        query = self.query or default_query(request.model)
+        numbers = tapped_calls(request.model, self.layers)
+
+        def read(network: nn.Module, batch: Batch) -> tuple[Tensor, list[Tensor]]:
+            with tap_attention(network, AttentionTap(layers=numbers)) as tap:
+                raw = request.model.task.raw(network, batch)
+            heads = torch.stack([call.softmax().mean(dim=1) for call in tap.calls]).mean(dim=0)
+            return raw, [attention_of_query(h, int(n), query) for h, n in zip(heads, batch.lengths, strict=True)]
+
+        encoded = request.prepare()
+        scores, words = read_words(request, encoded, read)
         costs = [{"forwards": len(item.rows)} for item in encoded]
-        return self.word_scores(request, encoded, list(scores.numpy()), words, costs=costs, query=query)
+        return self.word_scores(request, encoded, scores, words, costs=costs, query=query)
+
+
+Read = Callable[[nn.Module, Batch], tuple[Tensor, Sequence[Tensor] | Tensor]]
+"""A forward pass: scores of rows, and for each row what its pieces get, (at least the row's length,)."""
+
+
+def read_words(request: Request, encoded: Sequence[Encoded], read: Read) -> tuple[list[np.ndarray], list[np.ndarray]]:
+    """One forward pass over a request's examples: their scores (K,), and what their words get (words,).
+
+    Windows that show a word are averaged; of choices the target's row counts.
+    """
+    model = request.model
+    rows = [row for item in encoded for row in item.rows]
+    owner = [i for i, item in enumerate(encoded) for _ in item.rows]
+    raw: list[Tensor] = [torch.empty(0)] * len(rows)
+    found: list[np.ndarray] = [np.empty(0)] * len(rows)
+    with model.evaluation() as network, torch.no_grad():
+        for some in length_batches([len(row) for row in rows], request.batch_size):
+            batch = collate([rows[i] for i in some], range(len(some)), model.task.pad_id).to(model.device)
+            scores, pieces = read(network, batch)
+            part = scores.float().cpu()
+            for place, i in enumerate(some):
+                raw[i] = part[place]
+                found[i] = pieces[place][: len(rows[i])].float().cpu().numpy()
+    combined = model.task.combine(torch.stack(raw), torch.tensor(owner), len(encoded))
+    targets, _ = request.targets(combined, np.arange(len(encoded)))
+    words, at = [], 0
+    for item, target in zip(encoded, targets, strict=True):
+        own = [row.pieces.word_scores(found[at + i]) for i, row in enumerate(item.rows)]
+        words.append(_merge(item, own, int(target)))
+        at += len(item.rows)
+    return list(combined.numpy()), words
 
 
 def check_reading(layers: str, query: str | None) -> None:

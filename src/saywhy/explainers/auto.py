@@ -134,6 +134,7 @@ class Auto(Explainer):
             set(entry.needs) <= model.capabilities
             and (not entry.tasks or model.task.name in entry.tasks)
             and self.space in entry.spaces
+            and not (entry.fitted and entry.value().lacks(model))
         )
 
     def _choice(self, method: str, reason: str, **options: Any) -> Choice:

@@ -116,6 +116,10 @@ class Explainer(ABC):
     def explain(self, request: Request) -> list[Explanation]:
         """Explain every example of a request, in order."""
 
+    def lacks(self, model: TextModel) -> str:
+        """What keeps a fitted method from explaining a model that was not trained for it; nothing if it can."""
+        return ""
+
     def options(self) -> dict[str, Any]:
         """The options it ran with."""
         return {f.name.replace("_", "-"): getattr(self, f.name) for f in fields(self)}

@@ -128,6 +128,9 @@ def check_capabilities(model: TextModel, explainer: Explainer) -> None:
         if "attention" in missing and model.no_attention:
             reason += f" ({model.no_attention})"
         raise CapabilityError(f"method {entry.name!r} {reason}; these would do: {', '.join(able)}")
+    lacking = explainer.lacks(model)
+    if lacking:
+        raise CapabilityError(lacking)
     space = getattr(explainer, "space", "words")
     if space not in SPACES:
         raise OptionError(f"unknown space {space!r}; use one of {', '.join(SPACES)}")

@@ -23,6 +23,7 @@ __all__ = [
     "Row",
     "check_truncation",
     "collate",
+    "content_mask",
     "length_batches",
     "rows_that_fit",
 ]
@@ -162,6 +163,15 @@ def collate(rows: Sequence[Row], owner: Sequence[int] | np.ndarray, pad_id: int)
         int(owners.max()) + 1 if len(owners) else 0,
         tuple(rows),
     )
+
+
+def content_mask(batch: Batch) -> Tensor:
+    """True at the pieces of words, False at special tokens and padding, rows x L."""
+    ids = batch.inputs["input_ids"]
+    table = np.zeros(ids.shape, dtype=bool)
+    for i, row in enumerate(batch.rows):
+        table[i, row.pieces.piece] = True
+    return torch.from_numpy(table).to(ids.device)
 
 
 @dataclass

@@ -16,6 +16,7 @@ from safetensors import SafetensorError
 
 from saywhy.data.words import SPLITTERS
 from saywhy.errors import LoadError
+from saywhy.models.attention_module import restore
 from saywhy.models.black_box import BlackBox
 from saywhy.models.tasks import TASKS
 from saywhy.models.text_model import SETTINGS, TextModel, quiet
@@ -220,6 +221,7 @@ def _from_folder(
         if missing:
             # transformers would draw them at random.
             raise LoadError(f"the weights of {name} are not complete: {len(missing)} are missing, such as {missing[0]}")
+        restore(network, name)
     return _from_network(network, tokenizer, labels, task, splitter, device, settings)
 
 

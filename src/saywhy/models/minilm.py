@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from saywhy.errors import LoadError
+from saywhy.models.attention_module import restore
 from saywhy.models.text_transformer import head_arguments
 from saywhy.ops.randomness import global_seed
 from saywhy.types import Example
@@ -73,6 +74,7 @@ def pretrained_with_head(
             network = getattr(transformers, f"AutoModel{name}").from_pretrained(
                 name_or_folder, use_safetensors=True, ignore_mismatched_sizes=True, **extra
             )
+            restore(network, name_or_folder)
         tokenizer = transformers.AutoTokenizer.from_pretrained(name_or_folder)
     except (OSError, ValueError) as error:
         reason = str(error).strip().split("\n")[0]

@@ -6,6 +6,8 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any, TypeAlias
 
+from saywhy.models import smat_attention  # noqa: F401 - what a saved network may hold
+from saywhy.models.interpretable_attention import build_interpretable_attention
 from saywhy.models.minilm import build_minilm
 from saywhy.models.recurrent import build_recurrent
 from saywhy.models.text_transformer import build_text_transformer
@@ -47,3 +49,10 @@ networks.register(
     tasks=_ALL,
     facts={"epochs": 2, "learning_rate": 5e-5, "batch_size": 32},
 )(build_minilm)
+networks.register(
+    "interpretable-attention",
+    family="pretrained",
+    tasks=_ALL,
+    paper="IvRA, section 2.1",
+    facts={"epochs": 2, "learning_rate": 5e-5, "batch_size": 32},
+)(build_interpretable_attention)

@@ -17,9 +17,9 @@ from torch import Tensor, nn
 
 from saywhy.data.words import example_words, map_pieces
 from saywhy.errors import CapabilityError, InputError, OptionError
-from saywhy.models.attention_door import open_attention_door
+from saywhy.models.attention_door import AttentionTap, open_attention_door, tap_attention
 from saywhy.models.embedding_door import embedding_modules, walk
-from saywhy.models.encoding import Encoded, Encoder, Row, collate, length_batches
+from saywhy.models.encoding import Batch, Encoded, Encoder, Row, collate, length_batches
 from saywhy.models.tasks import Task, make_task
 from saywhy.types import Example, Prediction, TextInput, Word, as_examples
 
@@ -110,6 +110,12 @@ class TextModel:
         finally:
             for module in training:
                 module.training = True
+
+    def attention_shapes(self) -> list[tuple[int, int]]:
+        """Heads and width of a head, for each of the attention calls that ``attention_kinds`` lists."""
+        with self.evaluation() as network, torch.no_grad(), tap_attention(network, AttentionTap()) as tap:
+            self.task.raw(network, self._probe()[0])
+        return [(call.query.shape[1], call.query.shape[3]) for call in tap.calls]
 
     def words(self, example: TextInput) -> tuple[Word, ...]:
         """The words of an example, all fields."""
@@ -269,7 +275,8 @@ class TextModel:
         name = type(self.network).__name__ if self.network is not None else "black box"
         return f"TextModel({name}, task={self.task.name!r}, labels={list(self.labels)})"
 
-    def _open_door(self) -> tuple[str, ...] | str:
+    def _probe(self) -> tuple[Batch, Batch]:
+        """A small padded batch, and its shorter row alone."""
         rows = []
         for size in (3, 2):
             # Two rows of different length, so that a padding mask that went missing would show.
@@ -278,6 +285,10 @@ class TextModel:
             pieces = map_pieces((), ((0, 0),) * size, (None,) * size)
             rows.append(Row(self._some_ids(size), types, pieces, ((0, 0),) * size, fields))
         both, short = (collate(some, range(len(some)), self.task.pad_id).to(self.device) for some in (rows, rows[1:]))
+        return both, short
+
+    def _open_door(self) -> tuple[str, ...] | str:
+        both, short = self._probe()
         with self.evaluation() as network, torch.no_grad():
             alone, beside = self.task.raw(network, short)[0], self.task.raw(network, both)[1]
             if not torch.allclose(alone, beside, atol=1e-2 * float(alone.abs().max().clamp_min(1.0))):

@@ -19,6 +19,7 @@ from saywhy.models import Batch, Encoded, Row, TextModel
 from saywhy.models.attention_door import AttentionCall
 from saywhy.models.difference_space import DifferenceSpace
 from saywhy.models.embedding_space import EmbeddingSpace
+from saywhy.models.encoding import content_mask
 from saywhy.models.erasures import erase_row
 from saywhy.ops.quadrature import gauss_legendre
 from saywhy.ops.ranking import ranks, top_count
@@ -126,7 +127,7 @@ class Guide:
         else:
             places = torch.zeros_like(lengths) if self._query == "first" else lengths - 1
             spread = table[torch.arange(len(table), device=table.device), places]
-        spread = spread * _owned(batch.rows, spread)
+        spread = spread * content_mask(batch)
         return spread / spread.sum(-1, keepdim=True).clamp_min(1e-12)
 
     def state(self) -> dict[str, list[str]]:
@@ -196,14 +197,6 @@ class Guide:
         for row in item.rows:
             digest.update(row.ids.tobytes() + b"|")
         return digest.hexdigest()
-
-
-def _owned(rows: Sequence[Row], like: Tensor) -> Tensor:
-    """1 at the pieces of words, 0 at special tokens and padding, rows x L."""
-    table = np.zeros(like.shape, dtype=np.float32)
-    for i, row in enumerate(rows):
-        table[i, : len(row)] = row.pieces.owned()
-    return torch.from_numpy(table).to(like)
 
 
 def _check(option: str, value: str, allowed: Sequence[str]) -> None:

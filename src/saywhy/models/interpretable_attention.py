@@ -1,0 +1,165 @@
+"""IvRA's interpretable attention: one distribution over the pieces of a text from all queries and keys."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from saywhy.errors import OptionError
+from saywhy.models.attention_door import AttentionCall
+from saywhy.models.attention_module import AttentionModule, attach, kept_in, spread_over_queries
+from saywhy.models.text_model import TextModel
+from saywhy.ops.simplex import check_norm, deviation, normalise, project
+from saywhy.types import Example
+
+__all__ = ["LEVELS", "READINGS", "InterpretableAttention", "build_interpretable_attention"]
+
+LEVELS = ("feature", "head", "layer")
+READINGS = ("joint", "coefficients", "layers")
+_SMALL_VARIANCE = 1e-12
+
+
+@kept_in("interpretable_attention")
+class InterpretableAttention(AttentionModule):
+    """Coefficients for features, heads and layers that join attention into one distribution over pieces.
+
+    Reference: IvRA, section 2.1, equations 1 to 5. Queries and keys are taken as attention sees them (behind rotary
+    positions); the causal mask of a decoder is not applied.
+
+    The paper does not say what NORM runs over. ``reading`` names three answers: ``joint``, all words of all heads of a
+    layer, then all layers together, and the sum over both, the literal one under which the result is a distribution;
+    ``coefficients``, heads and layers each by themselves, and the weighted sum over words at the end; ``layers``, the
+    words of each layer, and layers by themselves.
+
+    Departures: with softmax the literal formula is uniform to the sixth digit, because it takes the softmax of numbers
+    around 1/n; with sparsemax it is so at first and sudden later. Here the spread over words of each head has mean 0
+    and variance 1, and every NORM over words reads its argument against an equal share (`saywhy.ops.simplex`), so that
+    a coefficient of 1 means the same for every norm and length: a standard deviation above the mean is a share larger
+    by about e. The NORM of a distribution with coefficient 1 is that distribution. Padding and special tokens are no
+    queries, and get no weight.
+
+    Args:
+        calls: numbers of the attention calls that are read, one a layer.
+        heads: of a layer.
+        width: of a head.
+        norm: ``softmax``, ``sparsemax`` or ``entmax15``.
+        levels: which coefficients are trained, of ``feature``, ``head`` and ``layer``; the others stay at 1.
+        reading: ``joint``, ``coefficients`` or ``layers``.
+
+    Example:
+        >>> module = InterpretableAttention([0, 1], heads=4, width=8, norm="sparsemax")
+        >>> sorted(name for name, _ in module.named_parameters())
+        ['head', 'key', 'layer', 'query']
+    """
+
+    query: Tensor
+    key: Tensor
+    head: Tensor
+    layer: Tensor
+
+    def __init__(
+        self,
+        calls: Sequence[int],
+        heads: int,
+        width: int,
+        *,
+        norm: str = "softmax",
+        levels: Sequence[str] = LEVELS,
+        reading: str = "joint",
+    ) -> None:
+        super().__init__(calls, heads, width)
+        check_norm(norm)
+        chosen = (levels,) if isinstance(levels, str) else tuple(levels)
+        if not chosen or set(chosen) - set(LEVELS):
+            raise OptionError(f"levels must be some of {', '.join(LEVELS)}, not {', '.join(chosen) or 'none'}")
+        if reading not in READINGS:
+            raise OptionError(f"reading must be one of {', '.join(READINGS)}, not {reading!r}")
+        self.norm, self.levels, self.reading = norm, tuple(x for x in LEVELS if x in chosen), reading
+        layers = len(self.calls)
+        for name, level, shape in (
+            ("query", "feature", (layers, heads, width)),
+            ("key", "feature", (layers, heads, width)),
+            ("head", "head", (layers, heads)),
+            ("layer", "layer", (layers,)),
+        ):
+            if level in self.levels:
+                self.register_parameter(name, nn.Parameter(torch.ones(shape)))
+            else:
+                self.register_buffer(name, torch.ones(shape), persistent=False)
+
+    @property
+    def options(self) -> dict[str, Any]:  # noqa: D102 - as in the base class
+        return {"norm": self.norm, "levels": list(self.levels), "reading": self.reading}
+
+    def forward(self, calls: Sequence[AttentionCall], content: Tensor) -> Tensor:
+        """The explanation, rows x L: each row sums to 1, or to 0 where it has no piece of a word."""
+        spreads = torch.stack([self._spread(i, call, content) for i, call in enumerate(calls)], dim=1)
+        rows, layers, heads, length = spreads.shape
+        inside = content[:, None, None, :]
+        if self.reading == "coefficients":
+            weights = project(self.head, self.norm) * project(self.layer, self.norm).unsqueeze(-1)
+            return normalise(torch.einsum("rlhn,lh->rn", spreads, weights), content, self.norm)
+        weighed = spreads * self.head[..., None]
+        if self.reading == "layers":
+            each = normalise(weighed.mean(2), content[:, None, :], self.norm)
+            return torch.einsum("rln,l->rn", each, project(self.layer, self.norm))
+        within = inside.expand(rows, layers, heads, length).flatten(2)
+        shares = normalise(weighed.flatten(2), within, self.norm)
+        above = deviation(shares, within, self.norm) * self.layer[:, None]
+        joint = normalise(above.flatten(1), within.flatten(1), self.norm)
+        return joint.reshape(rows, layers * heads, length).sum(1)
+
+    def _spread(self, number: int, call: AttentionCall, content: Tensor) -> Tensor:
+        """Equation 4 for all heads of a layer, rows x heads x L, with mean 0 and variance 1 over the content."""
+        query = project(call.query.float() * self.query[number].unsqueeze(1), self.norm)
+        key = project(call.key.float() * self.key[number].unsqueeze(1), self.norm)
+        given = spread_over_queries(query, key, content)
+        weights = content.to(given.dtype).unsqueeze(1)
+        size = weights.sum(-1, keepdim=True).clamp_min(1.0)
+        centred = (given - (given * weights).sum(-1, keepdim=True) / size) * weights
+        return centred * (centred.square().sum(-1, keepdim=True) / size + _SMALL_VARIANCE).rsqrt()
+
+
+def build_interpretable_attention(
+    examples: Sequence[Example],
+    task: str,
+    labels: Sequence[str],
+    seed: int,
+    *,
+    base: str = "minilm",
+    base_options: Mapping[str, Any] | None = None,
+    norm: str = "softmax",
+    levels: Sequence[str] = LEVELS,
+    reading: str = "joint",
+) -> tuple[Any, Any]:
+    """A network with attention, and IvRA's coefficients that turn its attention into explanations.
+
+    Args:
+        examples: for networks that are made for their data.
+        task: ``text``, ``pair``, ``choices`` or ``span-qa``.
+        labels: names of the classes.
+        seed: of new weights.
+        base: the network: a name out of `saywhy list models`, or a folder or hub name.
+        base_options: its options, if it has a name.
+        norm: ``softmax``, ``sparsemax`` or ``entmax15``.
+        levels: which coefficients are trained: any of ``feature``, ``head`` and ``layer``.
+        reading: of the paper's formula; see `InterpretableAttention`.
+
+    Returns:
+        The network and its tokenizer.
+    """
+    from saywhy.models.minilm import pretrained_with_head
+    from saywhy.models.networks import networks
+
+    if base in networks:
+        network, tokenizer = networks[base].value(examples, task, labels, seed, **(base_options or {}))
+    elif base_options:
+        raise OptionError(f"base_options go with a name out of `saywhy list models`, which {base!r} is not")
+    else:
+        network, tokenizer = pretrained_with_head(base, task, labels, seed)
+    model = TextModel(network, tokenizer, task, labels)
+    attach(network, InterpretableAttention.of(model, norm=norm, levels=levels, reading=reading))
+    return network, tokenizer
