@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from saywhy.metrics.accuracy import Accuracy
 from saywhy.metrics.aorc import Aorc
+from saywhy.metrics.attack_success import AttackSuccess
 from saywhy.metrics.auprc import Auprc
 from saywhy.metrics.auroc import Auroc
 from saywhy.metrics.base import Metric, metrics
@@ -35,6 +36,7 @@ from saywhy.metrics.truth import Truth
 __all__ = [
     "Accuracy",
     "Aorc",
+    "AttackSuccess",
     "Auprc",
     "Auroc",
     "Compactness",

@@ -12,7 +12,7 @@ from typing import Any
 from saywhy.data import load_dataset
 from saywhy.data.words import example_words
 from saywhy.errors import SayWhyError
-from saywhy.metrics import expand_metrics
+from saywhy.metrics import AttackSuccess, expand_metrics
 from saywhy.studies.cells import Cell, Store
 from saywhy.studies.plan import Plan
 from saywhy.studies.schema import QUICK, Study
@@ -36,6 +36,7 @@ ROWS: Mapping[str, Callable[[float], float]] = {
     "shapley": lambda n: 20 * n,
 }
 UNKNOWN_ROWS = 100.0
+QUERIES = 60  # that an attack makes on an example
 SECONDS_A_ROW = 0.02  # where nothing could be timed
 _SAMPLE = 20
 
@@ -163,7 +164,12 @@ class _Guesser:
     def _evaluation(self, cell: Cell) -> float:
         config = cell.config
         n, words = self._size(config["data"])
-        rows = 1.0
+        rows = 1.0 + sum(
+            min(QUERIES, one.max_queries)
+            for metric in config["metrics"]
+            for one in expand_metrics(metric["name"], metric["options"])
+            if isinstance(one, AttackSuccess)
+        )
         for method in config["methods"]:
             own = ROWS.get(method["name"], lambda _: UNKNOWN_ROWS)(words)
             rows += own
