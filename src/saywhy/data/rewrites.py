@@ -87,9 +87,9 @@ def checklist_rewrites(
         candidates: at most so many for each place of a name, a place or a number.
 
     Example:
-        >>> found = checklist_rewrites("It is not Paris.", np.random.default_rng(0), kinds=["contract"])
+        >>> found = checklist_rewrites("She was not there.", np.random.default_rng(0), kinds=["contract"])
         >>> [change.text for change in found]
-        ["isn't"]
+        ["wasn't"]
     """
     found: list[Rewrite] = []
     if "contract" in kinds:
