@@ -22,6 +22,7 @@ from saywhy.data import (  # noqa: F401 - these register their datasets
     esnli,
     ewt,
     imdb,
+    mixture,
     nli,
     planted_choices,
     planted_nli,

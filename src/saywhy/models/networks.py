@@ -7,6 +7,8 @@ from functools import partial
 from typing import Any, TypeAlias
 
 from saywhy.models import smat_attention  # noqa: F401 - what a saved network may hold
+from saywhy.models.decomposable_attention import build_decomposable_attention
+from saywhy.models.esim import build_esim
 from saywhy.models.interpretable_attention import build_interpretable_attention
 from saywhy.models.minilm import build_minilm
 from saywhy.models.recurrent import build_recurrent
@@ -56,3 +58,17 @@ networks.register(
     paper="IvRA, section 2.1",
     facts={"epochs": 2, "learning_rate": 5e-5, "batch_size": 32},
 )(build_interpretable_attention)
+networks.register(
+    "decomposable-attention",
+    family="from scratch",
+    tasks=("pair",),
+    paper="Parikh et al. 2016",
+    facts={"epochs": 12, "learning_rate": 1e-3, "batch_size": 32},
+)(build_decomposable_attention)
+networks.register(
+    "esim",
+    family="from scratch",
+    tasks=("pair",),
+    paper="Chen et al. 2017",
+    facts={"epochs": 8, "learning_rate": 1e-3, "batch_size": 32},
+)(build_esim)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections import Counter
 from collections.abc import Sequence
 from typing import Any, cast
 
@@ -12,13 +11,20 @@ import transformers
 from torch import Tensor, nn
 from transformers.modeling_outputs import MultipleChoiceModelOutput, SequenceClassifierOutput
 
-from saywhy.data.glove import read_glove
 from saywhy.errors import OptionError
-from saywhy.models.text_transformer import SPECIAL_TOKENS, head_arguments, wrap_tokenizer
+from saywhy.models.text_transformer import head_arguments
+from saywhy.models.word_vectors import read_words
 from saywhy.ops.randomness import global_seed
 from saywhy.types import Example
 
-__all__ = ["RecurrentConfig", "RecurrentForMultipleChoice", "RecurrentForSequenceClassification", "build_recurrent"]
+__all__ = [
+    "RecurrentConfig",
+    "RecurrentForMultipleChoice",
+    "RecurrentForSequenceClassification",
+    "both_ways",
+    "build_recurrent",
+    "pick_positions",
+]
 
 
 class RecurrentConfig(transformers.PretrainedConfig):
@@ -98,13 +104,10 @@ class _Recurrent(transformers.PreTrainedModel):
         length = present.sum(1, keepdim=True)
         place = torch.arange(input_ids.shape[1], device=input_ids.device).expand_as(input_ids)
         real = place < length
-        # Real positions first, in their order; then turned around, each text within its own length.
-        hidden = _pick(hidden, torch.argsort((~present).to(torch.int8), dim=1, stable=True))
-        turned = torch.where(real, length - 1 - place, place)
+        # Real positions first, in their order.
+        hidden = pick_positions(hidden, torch.argsort((~present).to(torch.int8), dim=1, stable=True))
         for rightward, leftward in zip(self.rightward, self.leftward, strict=True):
-            forward, _ = rightward(hidden)
-            backward, _ = leftward(_pick(hidden, turned))
-            hidden = torch.cat([forward, _pick(backward, turned)], dim=-1)
+            hidden = both_ways(rightward, leftward, hidden, real)
         return self.classifier(self.dropout(self._pool(hidden, real)))
 
     def _pool(self, hidden: Tensor, real: Tensor) -> Tensor:
@@ -148,7 +151,18 @@ class RecurrentForMultipleChoice(_Recurrent):
         return MultipleChoiceModelOutput(loss=loss, logits=logits)
 
 
-def _pick(hidden: Tensor, index: Tensor) -> Tensor:
+def both_ways(rightward: nn.Module, leftward: nn.Module, hidden: Tensor, real: Tensor) -> Tensor:
+    """What a recurrent layer makes of texts in both directions, rows x L x 2h; ``real`` positions come first."""
+    place = torch.arange(hidden.shape[1], device=hidden.device).expand_as(real)
+    # Turned around, each text within its own length.
+    turned = torch.where(real, real.sum(1, keepdim=True) - 1 - place, place)
+    forward, _ = rightward(hidden)
+    backward, _ = leftward(pick_positions(hidden, turned))
+    return torch.cat([forward, pick_positions(backward, turned)], dim=-1)
+
+
+def pick_positions(hidden: Tensor, index: Tensor) -> Tensor:
+    """The positions ``index`` (rows x L') of hidden states (rows x L x d)."""
     return hidden.gather(1, index.unsqueeze(-1).expand(-1, -1, hidden.shape[-1]))
 
 
@@ -199,21 +213,11 @@ def build_recurrent(
     if task == "span-qa":
         raise OptionError("a recurrent network answers no span-qa; use text-transformer or minilm")
     _, extra = head_arguments(task, labels)
-    counts = _count_words((text for e in examples for text in e.fields), lower_case)
-    rows = None
-    if glove is None:
-        words = [word for word, _ in sorted(counts.items(), key=lambda item: (-item[1], item[0]))][:vocabulary_size]
-    else:
-        table = read_glove(glove, words=counts, first=vocabulary_size)
-        words, rows = list(table.words), torch.from_numpy(table.vectors)
-        embedding_size = table.dimensions
-    # A word spelled like a special token must not take its place.
-    kept = [i for i, word in enumerate(words) if word not in SPECIAL_TOKENS]
-    tokens = {token: i for i, token in enumerate([*SPECIAL_TOKENS, *(words[i] for i in kept)])}
-    tokenizer = _word_tokenizer(tokens, lower_case, max_length)
+    words = read_words(examples, glove, vocabulary_size=vocabulary_size, lower_case=lower_case)
+    tokenizer = words.tokenizer("$A", "$A [SEP] $B", max_length)
     config = RecurrentConfig(
-        vocab_size=len(tokens),
-        embedding_size=embedding_size,
+        vocab_size=len(words.tokens),
+        embedding_size=words.dimensions or embedding_size,
         hidden_size=hidden_size,
         num_hidden_layers=layers,
         cell=cell,
@@ -224,42 +228,8 @@ def build_recurrent(
     )
     with global_seed(seed, "recurrent"):
         network = (RecurrentForMultipleChoice if task == "choices" else RecurrentForSequenceClassification)(config)
-        if rows is not None:
-            with torch.no_grad():
-                weight = network.embeddings.weight
-                separator = torch.randn(embedding_size) * rows[1:].std()
-                # Padding, unknown and masked words have the zero vector; the separator must differ from them.
-                weight[: len(SPECIAL_TOKENS)] = 0.0
-                weight[tokens["[SEP]"]] = separator
-                weight[len(SPECIAL_TOKENS) :] = rows[1:][kept]
+        words.fill(network.embeddings)
     return network, tokenizer
-
-
-# Words, numbers and English contractions (do + n't, it + 's) as GloVe's tokenizer leaves them; other marks one by one.
-_PATTERN = r"\w+(?=n't\b)|n't\b|'(?:s|re|ve|ll|d|m)\b|\w+|[^\w\s]"
-
-
-def _pre_tokenizer(lower_case: bool) -> tuple[Any, Any]:
-    from tokenizers import Regex, normalizers, pre_tokenizers
-
-    parts = [normalizers.Replace("\u2019", "'")] + ([normalizers.Lowercase()] if lower_case else [])
-    return normalizers.Sequence(parts), pre_tokenizers.Split(Regex(_PATTERN), "removed", invert=True)
-
-
-def _count_words(texts: Any, lower_case: bool) -> Counter[str]:
-    normalizer, splitter = _pre_tokenizer(lower_case)
-    counts: Counter[str] = Counter()
-    for text in texts:
-        counts.update(word for word, _ in splitter.pre_tokenize_str(normalizer.normalize_str(text)))
-    return counts
-
-
-def _word_tokenizer(tokens: dict[str, int], lower_case: bool, max_length: int | None) -> Any:
-    from tokenizers import Tokenizer, models
-
-    tokenizer = Tokenizer(models.WordLevel(tokens, unk_token="[UNK]"))
-    tokenizer.normalizer, tokenizer.pre_tokenizer = _pre_tokenizer(lower_case)
-    return wrap_tokenizer(tokenizer, "$A", "$A [SEP] $B", max_length, type_ids=False)
 
 
 transformers.AutoConfig.register(RecurrentConfig.model_type, RecurrentConfig)

@@ -1,0 +1,147 @@
+"""Decomposable attention: words of two texts are aligned, compared pair by pair, and the comparisons added up."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+import transformers
+from torch import Tensor, nn
+
+from saywhy.models.co_attention import (
+    CoAttentionConfig,
+    CoAttentionForSequenceClassification,
+    Sides,
+    build_co_attention,
+    co_attention,
+)
+from saywhy.types import Example
+
+__all__ = [
+    "DecomposableAttentionConfig",
+    "DecomposableAttentionForSequenceClassification",
+    "build_decomposable_attention",
+]
+
+
+class DecomposableAttentionConfig(CoAttentionConfig):
+    """Configuration of a decomposable attention network."""
+
+    model_type = "saywhy-decomposable-attention"
+
+    def __init__(self, **kwargs: Any) -> None:
+        # transformers gives a class without an `__init__` of its own one that does not call its parent's.
+        super().__init__(**kwargs)
+
+
+class DecomposableAttentionForSequenceClassification(CoAttentionForSequenceClassification):
+    """Attend, compare, aggregate.
+
+    Reference: Parikh, Täckström, Das, Uszkoreit: A Decomposable Attention Model for Natural Language Inference, EMNLP
+    2016, sections 3.1 to 3.3, without the intra-sentence attention of section 3.4, as in AREC.
+
+    Departures: dropout acts on vectors and hidden units, not on what a word takes from the other text: so the first
+    layer of the comparison can be computed for each word before the texts meet, which is most of the work when many
+    masks of one pair are asked about. Vectors are not scaled to length 1, and no empty word is put before the texts.
+    """
+
+    config_class = DecomposableAttentionConfig
+
+    def __init__(self, config: DecomposableAttentionConfig) -> None:
+        super().__init__(config)
+        size = config.hidden_size
+        self.project = nn.Linear(config.embedding_size, size, bias=False)
+        self.attend = nn.Sequential(
+            nn.Linear(size, size), nn.ReLU(), nn.Dropout(config.dropout), nn.Linear(size, size), nn.ReLU()
+        )
+        # The first layer of the comparison in two parts, for the word itself and for what it is aligned with.
+        self.compare_own = nn.Linear(size, size)
+        self.compare_other = nn.Linear(size, size, bias=False)
+        self.compare = nn.Sequential(nn.ReLU(), nn.Dropout(config.dropout), nn.Linear(size, size), nn.ReLU())
+        self.aggregate = nn.Sequential(
+            nn.Linear(2 * size, size), nn.ReLU(), nn.Dropout(config.dropout), nn.Linear(size, size), nn.ReLU()
+        )
+        self.classifier = nn.Linear(size, config.num_labels)
+        self.post_init()
+
+    def encode(  # noqa: D102 - as in the base class
+        self, premise: Tensor, hypothesis: Tensor, premise_real: Tensor, hypothesis_real: Tensor
+    ) -> Sides:
+        first, second = self.project(premise), self.project(hypothesis)
+        similarity = self.attend(first) @ self.attend(second).transpose(1, 2)
+        there, back = co_attention(similarity, premise_real, hypothesis_real)
+        own = self.compare_own(first), self.compare_own(second)
+        other = self.compare_other(second), self.compare_other(first)
+        return Sides(*own, *other, there, back, premise_real, hypothesis_real)
+
+    def after(self, sides: Sides, keep: Tensor | None = None) -> Tensor:  # noqa: D102 - as in the base class
+        taken = sides.meet(keep)
+        premise = self.compare(sides.premise + taken[0])
+        hypothesis = self.compare(sides.hypothesis + taken[1])
+        # A sum over the words that are there, as a product: masking would copy the whole tensor.
+        sums = [
+            (real.to(words.dtype).unsqueeze(1) @ words).squeeze(1)
+            for words, real in ((premise, sides.premise_real), (hypothesis, sides.hypothesis_real))
+        ]
+        return self.classifier(self.dropout(self.aggregate(torch.cat(sums, dim=1))))
+
+
+def build_decomposable_attention(
+    examples: Sequence[Example],
+    task: str,
+    labels: Sequence[str],
+    seed: int,
+    *,
+    glove: str | os.PathLike[str] | None = None,
+    freeze_embeddings: bool | None = None,
+    embedding_size: int = 100,
+    hidden_size: int = 200,
+    dropout: float = 0.2,
+    vocabulary_size: int = 100_000,
+    lower_case: bool = True,
+    max_length: int | None = None,
+) -> tuple[Any, Any]:
+    """Decomposable attention over GloVe vectors, or over vectors of its own.
+
+    Args:
+        examples: the training pairs; their words make up the vocabulary.
+        task: ``pair``.
+        labels: names of the classes.
+        seed: of the initial weights.
+        glove: a GloVe text file; its ``vocabulary_size`` most frequent words are known besides those of the examples.
+            None draws the vectors and trains them.
+        freeze_embeddings: keep the vectors as they are; by default those of GloVe are kept and drawn ones are not.
+        embedding_size: length of drawn vectors; GloVe's have their own.
+        hidden_size: units of every layer.
+        dropout: share of vectors' and hidden units left out in training.
+        vocabulary_size: how many words are known: of the examples, or of the GloVe file.
+        lower_case: read capitals as small letters; GloVe 6B knows no capitals.
+        max_length: most words of both texts together, or None for any number.
+
+    Returns:
+        The network and its tokenizer.
+    """
+    return build_co_attention(
+        DecomposableAttentionForSequenceClassification,
+        DecomposableAttentionConfig,
+        examples,
+        task,
+        labels,
+        seed,
+        glove=glove,
+        freeze_embeddings=freeze_embeddings,
+        embedding_size=embedding_size,
+        vocabulary_size=vocabulary_size,
+        lower_case=lower_case,
+        max_length=max_length,
+        hidden_size=hidden_size,
+        dropout=dropout,
+    )
+
+
+transformers.AutoConfig.register(DecomposableAttentionConfig.model_type, DecomposableAttentionConfig)
+transformers.AutoModelForSequenceClassification.register(
+    DecomposableAttentionConfig, DecomposableAttentionForSequenceClassification
+)
