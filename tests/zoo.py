@@ -12,6 +12,8 @@ from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers,
 
 import saywhy
 from saywhy.models import TextModel
+from saywhy.models.networks import networks
+from saywhy.types import Example
 
 LINES = [
     "A gripping, beautifully shot film that never lets go.",
@@ -140,7 +142,16 @@ def classifier(architecture: str = "bert", **options: Any) -> TextModel:
     return saywhy.load(network_and_tokenizer(architecture, **options), labels=LABELS)
 
 
+CO_ATTENTION = ("decomposable-attention", "esim")
+
+
 def pair_classifier(architecture: str = "bert") -> TextModel:
+    if architecture in CO_ATTENTION:
+        examples = [Example((line, line)) for line in LINES]
+        network, tokenizer = networks[architecture].value(
+            examples, "pair", LABELS, 0, embedding_size=16, hidden_size=12
+        )
+        return saywhy.load((network.eval(), tokenizer), labels=LABELS, task="pair")
     return saywhy.load(network_and_tokenizer(architecture), labels=LABELS, task="pair")
 
 

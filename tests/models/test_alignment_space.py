@@ -16,6 +16,7 @@ from tests import zoo
 
 PAIRS = [as_example(zoo.PAIR), as_example(("Dull film", "It isn't great.")), as_example(("Film", "Car"))]
 TAPPED = ["bert", "roberta", "electra", "albert", "distilbert", "modernbert", "gpt2", "llama", "bart"]
+TAPPED += zoo.CO_ATTENTION
 
 
 def first(scores: Tensor, owner: np.ndarray) -> Tensor:
@@ -55,7 +56,7 @@ def test_batches_of_different_sizes_change_nothing(architecture: str) -> None:
         np.testing.assert_allclose(gradient, gradients[0], atol=1e-5)
 
 
-@pytest.mark.parametrize("architecture", ["bert", "roberta", "gpt2", "bart"])
+@pytest.mark.parametrize("architecture", ["bert", "roberta", "gpt2", "bart", *zoo.CO_ATTENTION])
 def test_gradients_equal_finite_differences(architecture: str) -> None:
     space = AlignmentSpace(zoo.pair_classifier(architecture), PAIRS[1:2])
     cells = len(space.features[0])

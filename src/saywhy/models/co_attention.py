@@ -97,6 +97,7 @@ class CoAttentionForSequenceClassification(transformers.PreTrainedModel):
     """
 
     base_model_prefix = "co_attention"
+    co_attends = True
 
     def __init__(self, config: CoAttentionConfig) -> None:
         super().__init__(config)

@@ -92,6 +92,16 @@ class Batch:
             owner=self.owner.to(device),
         )
 
+    def pick(self, index: Tensor) -> Batch:
+        """These rows, which may be repeated, each as an item of its own."""
+        return Batch(
+            {name: value.index_select(0, index) for name, value in self.inputs.items()},
+            self.lengths.index_select(0, index),
+            torch.arange(len(index), device=index.device),
+            len(index),
+            tuple(self.rows[i] for i in index.tolist()),
+        )
+
 
 def rows_that_fit(batch_size: int, longest: int, *, square: bool = False) -> int:
     """How many rows of this length make up a batch: ``batch_size``, or as many as have the memory of 128 pieces each.

@@ -96,7 +96,7 @@ def build_esim(
     dropout: float = 0.3,
     vocabulary_size: int = 100_000,
     lower_case: bool = True,
-    max_length: int | None = None,
+    max_length: int | None = 512,
 ) -> tuple[Any, Any]:
     """ESIM, an LSTM network with co-attention, over GloVe vectors, or over vectors of its own.
 
@@ -113,7 +113,7 @@ def build_esim(
         dropout: share of vectors' and hidden units left out in training.
         vocabulary_size: how many words are known: of the examples, or of the GloVe file.
         lower_case: read capitals as small letters; GloVe 6B knows no capitals.
-        max_length: most words of both texts together, or None for any number.
+        max_length: most words of both texts together, or None for any number; memory grows with its square.
 
     Returns:
         The network and its tokenizer.

@@ -77,12 +77,14 @@ class TextModel:
 
     @property
     def capabilities(self) -> frozenset[str]:
-        """What explainers can ask of it: outputs, gradients, embeddings, attention."""
+        """What explainers can ask of it: outputs, gradients, embeddings, attention, alignments of two texts."""
         found = {"outputs", "gradients"}
         if self.network is not None and embedding_modules(self.network):
             found.add("embeddings")
         if self.attention_kinds:
             found.add("attention")
+        if self.task.name == "pair" and (self.attention_kinds or getattr(self.network, "co_attends", False)):
+            found.add("alignments")
         return frozenset(found)
 
     @property

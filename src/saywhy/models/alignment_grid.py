@@ -1,0 +1,142 @@
+"""Pairs of texts in one batch, which can be asked about many masks of their alignments."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, cast
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from saywhy.models.attention_door import AttentionCall, AttentionTap, tap_attention
+from saywhy.models.encoding import Row, collate
+from saywhy.models.text_model import TextModel
+
+if TYPE_CHECKING:
+    from saywhy.models.co_attention import CoAttentionForSequenceClassification, Sides
+
+__all__ = ["AlignmentGrid", "word_places"]
+
+
+class AlignmentGrid:
+    """Rows of pairs of different sizes, padded to one table of P x H cells each.
+
+    What does not depend on a mask is computed once: for networks with one table of co-attention that is everything up
+    to where the texts meet. All of it is differentiable with respect to the masks.
+
+    Args:
+        model: a model of pairs.
+        network: its network, in evaluation mode.
+        rows: rows that show both texts.
+        shapes: words of the first and of the second text of each row.
+        places: `word_places` of each row, if they are known.
+
+    Attributes:
+        cells: which of the P x H cells there are in each row, rows x P x H.
+    """
+
+    def __init__(
+        self,
+        model: TextModel,
+        network: nn.Module,
+        rows: Sequence[Row],
+        shapes: Sequence[tuple[int, int]],
+        places: Sequence[tuple[np.ndarray, np.ndarray]] | None = None,
+    ) -> None:
+        self.model, self.network = model, network
+        self.rows = tuple(rows)
+        height, width = (max(1, *(shape[side] for shape in shapes)) for side in (0, 1))
+        sizes = torch.tensor(shapes)
+        self.cells = (
+            (torch.arange(height) < sizes[:, :1]).unsqueeze(2) & (torch.arange(width) < sizes[:, 1:]).unsqueeze(1)
+        ).to(model.device)
+        self.batch = collate(rows, range(len(rows)), model.task.pad_id).to(model.device)
+        found = places or [word_places(row, shape[0]) for row, shape in zip(rows, shapes, strict=True)]
+        length = self.batch.inputs["input_ids"].shape[1]
+        first, second = (
+            torch.from_numpy(
+                np.stack([np.pad(own[side], (0, length - len(own[side])), constant_values=-1) for own in found])
+            )
+            for side in (0, 1)
+        )
+        self.sides: Sides | None = None
+        if getattr(network, "co_attends", False):
+            with torch.no_grad():
+                self.sides = _co_attending(network).before(**self.batch.inputs)
+            types = self.batch.inputs["token_type_ids"].cpu()
+            real = torch.arange(length) < self.batch.lengths.cpu().unsqueeze(1)
+            first = _front(first, real & (types == 0), self.sides.premise_real.shape[1])
+            second = _front(second, real & (types > 0), self.sides.hypothesis_real.shape[1])
+        index = _cells(first, second, width, height * width)
+        if self.sides is None:
+            # Attention goes both ways: the second block is the first one transposed.
+            index = torch.minimum(index, index.transpose(1, 2))
+        self._index = index.to(model.device)
+
+    def scores(self, rows: Tensor, keep: Tensor) -> Tensor:
+        """Scores, n x K, of the ``rows`` (n,) of the grid with alignments kept to the degree ``keep``, n x P x H."""
+        # Places that belong to no cell point to one more column, which is kept.
+        padded = torch.cat([keep.flatten(1), keep.new_ones(len(keep), 1)], dim=1)
+        index = self._index.index_select(0, rows)
+        table = padded.gather(1, index.flatten(1)).view(index.shape)
+        if self.sides is not None:
+            keep_places = table.to(self.sides.to_premise.dtype)
+            return _co_attending(self.network).after(self.sides.pick(rows), keep_places)
+        tables = self._shifted(table.unsqueeze(1))
+
+        def edit(call: AttentionCall) -> Tensor:
+            assert call.probabilities is not None
+            return call.probabilities * tables.get(call.kind, tables["self"]).to(call.probabilities.dtype)
+
+        with tap_attention(self.network, AttentionTap(edit=edit)):
+            return self.model.task.raw(self.network, self.batch.pick(rows))
+
+    def _shifted(self, table: Tensor) -> dict[str, Tensor]:
+        if all(kind == "self" for kind in self.model.attention_kinds):
+            return {"self": table}
+        # The decoder of an encoder-decoder reads the same text one place to the right.
+        crossed = _later(table, -2)
+        return {"self": table, "decoder": _later(crossed, -1), "cross": crossed}
+
+
+def _co_attending(network: nn.Module) -> CoAttentionForSequenceClassification:
+    return cast("CoAttentionForSequenceClassification", network)
+
+
+def word_places(row: Row, first: int) -> tuple[np.ndarray, np.ndarray]:
+    """For each position of a row the number of its word in the first and in the second text, -1 where it has none.
+
+    ``first`` is the number of words of the first text: words are numbered over both.
+    """
+    # A piece that covers parts of several words counts as the one that has most of it.
+    word = np.full(len(row), -1, dtype=np.int64)
+    order = np.argsort(row.pieces.share, kind="stable")
+    word[row.pieces.piece[order]] = row.pieces.word[order]
+    field = np.asarray([-1 if own is None else own for own in row.fields], dtype=np.int64)
+    premise = np.where((field == 0) & (word >= 0), word, -1)
+    return premise, np.where((field == 1) & (word >= 0), word - first, -1)
+
+
+def _padded(places: Sequence[np.ndarray], length: int) -> Tensor:
+    table = np.full((len(places), length), -1, dtype=np.int64)
+    for row, own in zip(table, places, strict=True):
+        row[: len(own)] = own
+    return torch.from_numpy(table)
+
+
+def _front(places: Tensor, own: Tensor, width: int) -> Tensor:
+    """The places of one text's positions, moved to the front as the network moves them."""
+    order = torch.argsort((~own).to(torch.int8), dim=1, stable=True)[:, :width]
+    return places.masked_fill(~own, -1).gather(1, order)
+
+
+def _cells(first: Tensor, second: Tensor, width: int, outside: int) -> Tensor:
+    """The number of the cell of a position of the first and one of the second text, rows x P x H."""
+    number = first.unsqueeze(2) * width + second.unsqueeze(1)
+    return number.masked_fill((first < 0).unsqueeze(2) | (second < 0).unsqueeze(1), outside)
+
+
+def _later(table: Tensor, dim: int) -> Tensor:
+    first = torch.ones_like(table.narrow(dim, 0, 1))
+    return torch.cat([first, table.narrow(dim, 0, table.shape[dim] - 1)], dim=dim)
