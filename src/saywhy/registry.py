@@ -50,7 +50,7 @@ def check_options(what: str, cls: type, options: Mapping[str, Any]) -> None:
     if not options:
         return  # reading the types takes longer than a short explanation should
     known = {f.name for f in fields(cls)}
-    shown = ", ".join(sorted(name.replace("_", "-") for name in known)) or "none"
+    shown = ", ".join(sorted(name.rstrip("_").replace("_", "-") for name in known)) or "none"
     hints = get_type_hints(cls)
     for name, value in options.items():
         if name not in known:

@@ -12,6 +12,7 @@ from dataclasses import asdict, dataclass, field, fields
 from typing import Any, ClassVar, NamedTuple, TypeAlias, cast
 
 from saywhy.errors import InputError
+from saywhy.plain import plain, read_flat, tuples
 
 __all__ = [
     "Alignments",
@@ -251,7 +252,7 @@ class Explanation:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain JSON types, with ``kind`` and ``schema``."""
-        return {"kind": self.kind, "schema": SCHEMA, **_plain(asdict(self))}
+        return {"kind": self.kind, "schema": SCHEMA, **plain(asdict(self))}
 
     def to_json(self, indent: int | None = None) -> str:
         """The same as a string."""
@@ -304,12 +305,23 @@ class Rationale(Explanation):
 
 @dataclass(frozen=True)
 class Alignments(Explanation):
-    """Scores on pairs of words of two texts, and the phrase pairs that decided."""
+    """Scores on pairs of words of two texts, and the phrase pairs that decided.
+
+    A rationale also says which pairs are ``selected``, a table like ``scores``; they make up the ``phrases`` (with the
+    mean score of their pairs), whose ``boxes`` are first and last premise word, first and last hypothesis word.
+    ``fidelity`` is how far the logits move when only the selected pairs are left, ``empty`` when none is, and ``kept``
+    whether the label stays with those selected.
+    """
 
     premise: tuple[Word, ...] = ()
     hypothesis: tuple[Word, ...] = ()
     scores: tuple[tuple[float, ...], ...] = ()
+    selected: tuple[tuple[bool, ...], ...] = ()
     phrases: tuple[tuple[str, str, float], ...] = ()
+    boxes: tuple[tuple[int, int, int, int], ...] = ()
+    fidelity: float | None = None
+    empty: float | None = None
+    kept: bool | None = None
     error: float | None = None
     cost: Mapping[str, int] = field(default_factory=dict)
     kind: ClassVar[str] = "alignments"
@@ -336,9 +348,9 @@ def explanation_from_dict(data: Mapping[str, Any]) -> Explanation:
     if data.get("schema") != SCHEMA or data.get("kind") not in kinds:
         raise InputError(f"not an explanation of schema {SCHEMA}: kind={data.get('kind')!r}")
     cls = kinds[data["kind"]]
-    values = {f.name: _tuples(data[f.name]) for f in fields(cls) if f.name in data}
-    values["header"] = _read(Header, data["header"])
-    values["verdict"] = _read(Verdict, data["verdict"]) if data.get("verdict") else None
+    values = {f.name: tuples(data[f.name]) for f in fields(cls) if f.name in data}
+    values["header"] = read_flat(Header, data["header"])
+    values["verdict"] = read_flat(Verdict, data["verdict"]) if data.get("verdict") else None
     for name in ("words", "premise", "hypothesis"):
         if name in values:
             values[name] = tuple(Word(**w) for w in data[name])
@@ -376,25 +388,7 @@ class MetricResult:
         """Plain JSON types."""
         # JSON has no infinity: a range that is open at an end has null there.
         ends = [None if math.isinf(end) else end for end in self.range]
-        return {"kind": "metric", "schema": SCHEMA, **_plain(asdict(self)), "range": ends}
+        return {"kind": "metric", "schema": SCHEMA, **plain(asdict(self)), "range": ends}
 
     def __str__(self) -> str:
         return f"{self.name} {self.value:z.3f} [{self.low:z.3f}, {self.high:z.3f}]"
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, Mapping):
-        return {str(k): _plain(v) for k, v in value.items()}
-    if isinstance(value, list | tuple):
-        return [_plain(v) for v in value]
-    # Numbers of numpy and torch, which JSON does not know.
-    return value.item() if hasattr(value, "item") else value
-
-
-def _read(cls: type[Any], data: Mapping[str, Any]) -> Any:
-    """A flat dataclass from JSON; what a later version added is left out."""
-    return cls(**{f.name: _tuples(data[f.name]) for f in fields(cls) if f.name in data})
-
-
-def _tuples(value: Any) -> Any:
-    return tuple(_tuples(v) for v in value) if isinstance(value, list | tuple) else value

@@ -133,20 +133,21 @@ def test_saved_folders_load(tmp_path: Path, kind: str) -> None:
     assert "attention" not in model.capabilities
     model.save(tmp_path)
     again = saywhy.load(tmp_path)
-    assert again.predict(zoo.PAIR) == model.predict(zoo.PAIR)
+    one, other = again.predict(zoo.PAIR)[0], model.predict(zoo.PAIR)[0]
+    assert one.probabilities == pytest.approx(other.probabilities, abs=1e-6)
     assert again.fingerprint == model.fingerprint
     assert not again.reads_padding
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_it_learns(kind: str) -> None:
-    examples = [Example((f"the {a} sat", f"a {b} ran"), label=str(a == b)) for a in "abcdef" for b in "abcdef"] * 4
+    examples = [Example((f"the {a} sat", f"a {b} ran"), label=str(a == b)) for a in "abcd" for b in "abcd"] * 4
+    sizes = {"hidden_size": 24, "embedding_size": 24, "dropout": 0.0}
     model = saywhy.train(
-        "plain", examples, kind, epochs=20, learning_rate=1e-2, model_options={"hidden_size": 24, "dropout": 0.0},
-        weight_decay=0.0, quiet=True,
-    )  # fmt: skip
+        "plain", examples, kind, epochs=25, learning_rate=1e-2, model_options=sizes, weight_decay=0.0, quiet=True
+    )
     right = [p.label == e.label for p, e in zip(model.predict(examples), examples, strict=True)]
-    assert np.mean(right) > 0.95  # five of six pairs differ
+    assert np.mean(right) > 0.95  # three of four pairs differ
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -1,5 +1,6 @@
 """Explainers: one file a method, one verb, `explain`."""
 
+from saywhy.explainers.arec import Arec
 from saywhy.explainers.attention import Attention
 from saywhy.explainers.auto import Auto
 from saywhy.explainers.back_select import BackSelect
@@ -21,6 +22,7 @@ from saywhy.explainers.smat import Smat
 from saywhy.explainers.verdict import VerdictOptions
 
 __all__ = [
+    "Arec",
     "Attention",
     "Auto",
     "BackSelect",

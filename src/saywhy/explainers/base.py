@@ -122,7 +122,8 @@ class Explainer(ABC):
 
     def options(self) -> dict[str, Any]:
         """The options it ran with."""
-        return {f.name.replace("_", "-"): getattr(self, f.name) for f in fields(self)}
+        # A name that Python keeps for itself, such as lambda, has an underscore behind it.
+        return {f.name.rstrip("_").replace("_", "-"): getattr(self, f.name) for f in fields(self)}
 
     def header(
         self,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from keyword import iskeyword
 from typing import Any, overload
 
 import numpy as np
@@ -103,8 +104,8 @@ def explain(
 
 
 def make_explainer(method: str | Explainer, options: dict[str, Any] | None = None) -> Explainer:
-    """An explainer of that name with these options; keys may have hyphens."""
-    options = {key.replace("-", "_"): value for key, value in (options or {}).items()}
+    """An explainer of that name with these options; keys may have hyphens, or be words Python keeps for itself."""
+    options = {key.replace("-", "_") + "_" * iskeyword(key): value for key, value in (options or {}).items()}
     if isinstance(method, Explainer):
         if options:
             raise OptionError("options go with the name of a method; this explainer already has its own")

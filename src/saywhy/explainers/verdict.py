@@ -128,11 +128,11 @@ def named_features(explanation: Explanation, may: np.ndarray, top: float) -> np.
         [1, 3]
     """
     places = np.flatnonzero(may)
-    if isinstance(explanation, Rationale):
-        chosen = places[np.asarray(explanation.selected, dtype=bool)[places]]
-        if not explanation.scores:
-            return chosen
-        return chosen[np.argsort(-np.asarray(explanation.scores)[chosen], kind="stable")]
+    selected = np.asarray(getattr(explanation, "selected", ()), dtype=bool).reshape(-1)
+    if isinstance(explanation, Rationale) or len(selected):
+        chosen = places[selected[places]]
+        given = np.asarray(getattr(explanation, "scores", ()), dtype=np.float64).reshape(-1)
+        return chosen[np.argsort(-given[chosen], kind="stable")] if len(given) else chosen
     scores = np.asarray(getattr(explanation, "scores", ()), dtype=np.float64).reshape(-1)
     order = places[np.argsort(-scores[places], kind="stable")][: math.ceil(round(top * len(places), 9))]
     least = ROUNDING * np.abs(scores).max(initial=0.0)

@@ -106,9 +106,15 @@ class CoAttentionForSequenceClassification(transformers.PreTrainedModel):
         self.dropout = nn.Dropout(config.dropout)
 
     def _init_weights(self, module: nn.Module) -> None:
-        # Torch's own initial weights suit these layers; what is read from a file must not be drawn again.
-        if not getattr(module, "_is_hf_initialized", False) and hasattr(module, "reset_parameters"):
-            cast(Any, module).reset_parameters()
+        # What is read from a file must not be drawn again.
+        if getattr(module, "_is_hf_initialized", False) or not hasattr(module, "reset_parameters"):
+            return
+        cast(Any, module).reset_parameters()
+        if isinstance(module, nn.Linear):
+            # Torch's own are so small that all words look alike, and the co-attention learns nothing for a long time.
+            nn.init.xavier_uniform_(module.weight)
+            if module.bias is not None:
+                nn.init.zeros_(module.bias)
 
     def get_input_embeddings(self) -> nn.Module:
         """The table of word vectors."""
