@@ -23,14 +23,15 @@ def bench():
 
 def test_names():
     expected = (
-        "accuracy aorc attack-success auprc auroc compactness comprehensiveness contiguity fidelity flip-rate iou-f1 "
-        "log-odds loo-correlation macro-f1 method-jaccard model-jaccard sensitivity sufficiency token-f1 "
-        "token-precision token-recall truth"
+        "accuracy aorc attack-success auprc auroc compactness comprehensiveness contiguity exact-inc fidelity flip-rate "
+        "iou-f1 log-odds loo-correlation macro-f1 max-f1 method-jaccard model-jaccard sensitivity soft-inc sufficiency "
+        "token-f1 token-precision token-recall truth"
     )
     assert [e.name for e in ENTRIES] == expected.split()
 
 
-@pytest.mark.parametrize("entry", ENTRIES, ids=lambda e: e.name)
+# Those of alignments alone are in test_edge_cases and test_alignment_rationales.
+@pytest.mark.parametrize("entry", [e for e in ENTRIES if "words" in e.spaces], ids=lambda e: e.name)
 def test_every_metric_keeps_the_contract(entry, bench):
     metric = entry.value()
     assert isinstance(metric, Metric)
@@ -61,6 +62,12 @@ def test_families_and_names_expand():
     assert [m.name for m in expand_metrics(["truth", "accuracy"])] == ["truth", "accuracy"]
     assert "token-f1" in [m.name for m in expand_metrics("plausibility")]
     assert [m.name for m in expand_metrics(["sufficiency", "faithfulness"])] == ["sufficiency", "comprehensiveness"]
+    names = [m.name for m in expand_metrics("plausibility", None, "words")]
+    assert "iou-f1" in names
+    assert "max-f1" not in names
+    names = [m.name for m in expand_metrics("plausibility", None, "alignments")]
+    assert "max-f1" in names
+    assert "iou-f1" not in names
     assert expand_metrics(TokenF1(top=0.1)) == [TokenF1(top=0.1)]
 
 

@@ -5,6 +5,7 @@ from saywhy.explainers.attention import Attention
 from saywhy.explainers.auto import Auto
 from saywhy.explainers.back_select import BackSelect
 from saywhy.explainers.base import Explainer, Request, methods
+from saywhy.explainers.co_attention import CoAttention
 from saywhy.explainers.deeplift import DeepLift
 from saywhy.explainers.gradient import Gradient
 from saywhy.explainers.input_x_gradient import InputXGradient
@@ -26,6 +27,7 @@ __all__ = [
     "Attention",
     "Auto",
     "BackSelect",
+    "CoAttention",
     "DeepLift",
     "Explainer",
     "Gradient",

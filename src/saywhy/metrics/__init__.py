@@ -19,10 +19,12 @@ from saywhy.metrics.contiguity import Contiguity
 from saywhy.metrics.evaluation import evaluate, expand_metrics
 from saywhy.metrics.fidelity import Fidelity
 from saywhy.metrics.flip_rate import FlipRate
+from saywhy.metrics.inclusion import ExactInc, SoftInc
 from saywhy.metrics.iou_f1 import IouF1
 from saywhy.metrics.log_odds import LogOdds
 from saywhy.metrics.loo_correlation import LooCorrelation
 from saywhy.metrics.macro_f1 import MacroF1
+from saywhy.metrics.max_f1 import MaxF1
 from saywhy.metrics.method_jaccard import MethodJaccard
 from saywhy.metrics.model_jaccard import ModelJaccard
 from saywhy.metrics.parts import Contributions, Origin, Parts
@@ -45,18 +47,21 @@ __all__ = [
     "Contiguity",
     "Contributions",
     "EvaluationTable",
+    "ExactInc",
     "Fidelity",
     "FlipRate",
     "IouF1",
     "LogOdds",
     "LooCorrelation",
     "MacroF1",
+    "MaxF1",
     "MethodJaccard",
     "Metric",
     "ModelJaccard",
     "Origin",
     "Parts",
     "Sensitivity",
+    "SoftInc",
     "Sufficiency",
     "TokenF1",
     "TokenPrecision",

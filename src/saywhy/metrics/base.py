@@ -51,7 +51,6 @@ class Metric(ABC):
     family: ClassVar[str]
     of: ClassVar[str] = "method"
     spaces: ClassVar[tuple[str, ...]] = ("words",)
-    compares: ClassVar[bool] = False  # looks at the other methods of the run
     repeats: ClassVar[bool] = False  # explains changed inputs
     across: ClassVar[bool] = False  # looks at other models' explanations
     paper: ClassVar[str] = ""
@@ -71,6 +70,11 @@ class Metric(ABC):
     def range(self) -> tuple[float, float]:
         """Lowest and highest value this variant can take; infinite where there is no bound."""
         return (0.0, 1.0)
+
+    @property
+    def compares(self) -> bool:
+        """Whether it looks at the other methods of the run."""
+        return False
 
     @property
     def erases(self) -> bool:

@@ -127,30 +127,53 @@ class Selecting(Erasing):
         rounding: of share times words: ``ceil`` and ``round`` take at least one word, ``floor`` may take none.
         until: if given, scores select in descending order until the `fidelity` is at most this, so that each example
             has the size it needs, which may be none; ``top`` does not apply. It costs a model call for each size tried.
+            The name of another method of the run, such as ``arec``: until the fidelity is at most that of what this
+            method selects, plus ``slack``, example by example.
+        slack: what is allowed above the other method's fidelity.
     """
 
     top: float = 0.2
     rounding: str = "ceil"
-    until: float | None = None
+    until: float | str | None = None
+    slack: float = 0.1
 
     def __post_init__(self) -> None:
         super().__post_init__()
         check_option(self.name, "rounding", self.rounding, ROUNDINGS)
         check_share(self.name, self.top)
-        if self.until is not None and not self.until >= 0:
+        if not isinstance(self.until, str | None) and not self.until >= 0:
             raise OptionError(f"{self.name}: until is a distance of at least 0, not {self.until}")
+
+    @property
+    def compares(self) -> bool:
+        """Where another method sets the bound."""
+        return isinstance(self.until, str)
 
     def _selections(self, trial: Trial) -> list[Mask]:
         """What each explanation selects."""
         if not require_explanations(self.name, trial) and self.until is not None:
-            return self._sufficient(trial, self.until)
+            return self._sufficient(trial, self._bounds(trial, self.until))
         found = []
         for i in range(len(trial.explanations)):
             own = own_selection(trial, i)
             found.append(ranking_of(trial, i).top(self.top, self.rounding) if own is None else own)
         return found
 
-    def _sufficient(self, trial: Trial, bound: float) -> list[Mask]:
+    def _bounds(self, trial: Trial, until: float | str) -> list[float]:
+        """The largest distance allowed for each example."""
+        if not isinstance(until, str):
+            return [until] * len(trial.explanations)
+        if until not in trial.rivals:
+            raise OptionError(f"{self.name}: until={until!r} is not one of the other methods of the run")
+        rival, erasures = trial.rival(until), trial.bench.erasures
+        chosen = [own_selection(rival, i) for i in range(len(trial.explanations))]
+        for i, mask in enumerate(chosen):
+            if mask is None:
+                raise OptionError(f"{self.name}: until={until!r} gives scores and selects nothing; name a rationale's")
+            erasures.request(i, mask)
+        return [erasures.answer(i, mask).distance + self.slack for i, mask in enumerate(chosen) if mask is not None]
+
+    def _sufficient(self, trial: Trial, bounds: Sequence[float]) -> list[Mask]:
         """The shortest beginning of each ranking whose fidelity is at most the bound.
 
         Reference: AREC, section 4.1.2 and footnote 9; Carter et al., What made you do this? Understanding black-box
@@ -170,7 +193,7 @@ class Selecting(Erasing):
                     erasures.request(i, rankings[i].first(k))
             for i in left:
                 masks = (rankings[i].first(k) for k in sizes[i])
-                fit = next((m for m in masks if erasures.answer(i, m).distance <= bound), None)
+                fit = next((m for m in masks if erasures.answer(i, m).distance <= bounds[i]), None)
                 if fit is None and start + step > rankings[i].size:
                     fit = rankings[i].first(rankings[i].size)
                 if fit is not None:

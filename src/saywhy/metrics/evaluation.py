@@ -77,7 +77,7 @@ def evaluate(
         >>> table = evaluate(model, "sst2", ["random", "leave-one-out"], limit=50)   # doctest: +SKIP
         >>> table["leave-one-out", "comprehensiveness"].value                        # doctest: +SKIP
     """
-    chosen = expand_metrics(metrics, options)
+    chosen = expand_metrics(metrics, options, space)
     names = [methods] if isinstance(methods, str) else list(dict.fromkeys(methods))
     ready = methods if isinstance(methods, Mapping) else None
     extra = method_options or {}
@@ -145,9 +145,11 @@ def evaluate(
 
 
 def expand_metrics(
-    given: str | Metric | Sequence[str | Metric], options: Mapping[str, Any] | None = None
+    given: str | Metric | Sequence[str | Metric], options: Mapping[str, Any] | None = None, space: str | None = None
 ) -> list[Metric]:
     """Metrics from names, families and objects; named ones get those of the options that they have.
+
+    Of a family those count that measure explanations over the ``space``, where one is given.
 
     Raises:
         UnknownNameError: neither a metric nor a family.
@@ -172,6 +174,8 @@ def expand_metrics(
         # A metric may bear the name of its family ("truth"); with one of them being asked for, so is the other.
         for name in families.get(item, [item]):
             cls = metrics[name].value
+            if name != item and space is not None and cls.of == "method" and space not in cls.spaces:
+                continue
             own = {k: v for k, v in wanted.items() if k in cls.option_names()}
             used |= own.keys()
             found.append(cls(**own))
@@ -198,6 +202,9 @@ def _check(
     for metric in chosen:
         if metric.compares and len(names) < 2:
             raise OptionError(f"{metric.name} compares methods: name at least two")
+        until = getattr(metric, "until", None)
+        if isinstance(until, str) and until not in names:
+            raise OptionError(f"{metric.name}: until={until!r} is not one of the methods: {', '.join(names)}")
         if metric.repeats and ready is not None:
             raise OptionError(f"{metric.name} explains changed texts: name methods instead of giving explanations")
         if metric.across and ready is not None:

@@ -13,7 +13,7 @@ from saywhy.metrics.base import register
 from saywhy.metrics.gold import Gold
 from saywhy.metrics.parts import Contributions, Parts
 from saywhy.metrics.plausibility import SelectionAgreement
-from saywhy.metrics.selection import selected_features, words_of
+from saywhy.metrics.selection import words_of
 from saywhy.metrics.trial import Trial
 from saywhy.ops.overlap import f1_score, precision_recall_f1, runs, span_counts
 
@@ -54,10 +54,13 @@ class IouF1(SelectionAgreement):
         super().__post_init__()
         if not 0 < self.threshold <= 1:
             raise OptionError(f"{self.name}: threshold must lie in (0, 1], not at {self.threshold}")
+        if self.words:
+            # Phrases are of one text: alignments have some only by the words in them.
+            object.__setattr__(self, "spaces", ("words", "alignments"))
 
     def _count(self, trial: Trial, i: int, choices: list[Gold]) -> tuple[int, int, int]:
         fields = [word.field for word in words_of(trial, i)]
-        phrases = runs(selected_features(trial, i, self.top, self.rounding), fields)
+        phrases = runs(self._selected(trial, i), fields)
         counts = [span_counts(phrases, gold.ranges, self.threshold) for gold in choices]
         return max(counts, key=lambda c: float(precision_recall_f1(*c)[2]))
 

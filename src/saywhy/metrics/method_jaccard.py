@@ -39,8 +39,12 @@ class MethodJaccard(SelectionJaccard):
     name: ClassVar[str] = "method-jaccard"
     family: ClassVar[str] = "agreement"
     spaces: ClassVar[tuple[str, ...]] = ("words", "alignments")
-    compares: ClassVar[bool] = True
     paper: ClassVar[str] = "REGEX, section 4.4"
+
+    @property
+    def compares(self) -> bool:
+        """It does."""
+        return True
 
     def compared(self, trial: Trial) -> Mapping[str, Trial]:
         """The other methods of the run."""

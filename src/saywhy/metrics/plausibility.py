@@ -15,7 +15,14 @@ from saywhy.metrics.base import Metric, check_option
 from saywhy.metrics.erasing import check_share
 from saywhy.metrics.gold import ANNOTATORS, Gold, gold_cells, gold_choices
 from saywhy.metrics.parts import Contributions, Parts
-from saywhy.metrics.selection import free_of, require_explanations, scores_of, words_of
+from saywhy.metrics.selection import (
+    free_of,
+    require_explanations,
+    scores_of,
+    selected_features,
+    selected_words,
+    words_of,
+)
 from saywhy.metrics.trial import Trial
 from saywhy.ops.ranking import ROUNDINGS
 from saywhy.types import Alignments, Example
@@ -54,7 +61,12 @@ class Plausibility(Metric):
 
     def usable(self, example: Example, space: str = "words") -> bool:
         """Whether somebody marked something."""
-        return any(example.rationales) if space == "words" else bool(example.alignments)
+        return any(example.rationales) if space == "words" or self._of_words else bool(example.alignments)
+
+    @property
+    def _of_words(self) -> bool:
+        """Whether alignments are compared with marked words, by the words in them."""
+        return False
 
     def unusable(self, n: int) -> DataError:
         """The error for data on which the metric has nothing to compare with."""
@@ -68,7 +80,7 @@ class Plausibility(Metric):
         require_explanations(self.name, trial)
         for i, example in enumerate(trial.bench.examples):
             explanation = trial.explanations[i]
-            if isinstance(explanation, Alignments):
+            if isinstance(explanation, Alignments) and not self._of_words:
                 choices = gold_cells(explanation.premise, explanation.hypothesis, example)
             else:
                 choices = gold_choices(words_of(trial, i), example, self.annotators, trial.bench.fixed_fields(i))
@@ -95,11 +107,14 @@ class SelectionAgreement(Plausibility):
         top: share of the words that word scores select.
         rounding: of share times words: ``ceil`` and ``round`` take at least one word, ``floor`` may take none.
         average: ``macro`` or ``micro``.
+        words: of alignments, compare the words that are in a selected pair with the words that were marked, instead of
+            the pairs with gold pairs (AREC, section 4.2.1, on e-SNLI).
     """
 
     top: float = 0.2
     rounding: str = "ceil"
     average: str = "macro"
+    words: bool = False
 
     averages: ClassVar[tuple[str, ...]] = AVERAGES
 
@@ -108,6 +123,14 @@ class SelectionAgreement(Plausibility):
         check_option(self.name, "rounding", self.rounding, ROUNDINGS)
         check_option(self.name, "average", self.average, self.averages)
         check_share(self.name, self.top)
+
+    @property
+    def _of_words(self) -> bool:
+        return self.words
+
+    def _selected(self, trial: Trial, i: int) -> NDArray[np.bool_]:
+        choose = selected_words if self.words else selected_features
+        return choose(trial, i, self.top, self.rounding)
 
     def measure(self, trial: Trial) -> Parts:
         """Compare what is selected with the gold, example by example."""

@@ -23,6 +23,7 @@ __all__ = [
     "require_explanations",
     "scores_of",
     "selected_features",
+    "selected_words",
     "words_of",
 ]
 
@@ -64,12 +65,19 @@ def require_explanations(metric: str, trial: Trial) -> bool:
             )
     if len(kinds) > 1:
         raise InputError(f"{metric}: the explanations mix word scores and rationales; measure them apart")
-    return issubclass(kinds.pop(), Rationale)
+    if issubclass(kinds.pop(), Rationale):
+        return True
+    selecting = [bool(getattr(e, "selected", ())) for e in trial.explanations]
+    if any(selecting) and not all(selecting):
+        raise InputError(f"{metric}: some of the explanations select alignments and some do not; measure them apart")
+    return all(selecting)
 
 
 def words_of(trial: Trial, i: int) -> tuple[Word, ...]:
     """The words explanation i is about."""
     explanation = trial.explanations[i]
+    if isinstance(explanation, Alignments):
+        return explanation.premise + explanation.hypothesis
     assert isinstance(explanation, WordScores | Rationale)
     return explanation.words
 
@@ -136,16 +144,28 @@ def ranking_of(trial: Trial, i: int) -> Ranking:
 
 
 def own_selection(trial: Trial, i: int) -> NDArray[np.bool_] | None:
-    """The words a rationale selects, without those of fixed fields, or None for scores."""
+    """The words or pairs a rationale selects, without those of fixed fields, or None for scores."""
     explanation = trial.explanations[i]
-    if not isinstance(explanation, Rationale):
+    if not isinstance(explanation, Rationale) and not getattr(explanation, "selected", ()):
         return None
-    if len(explanation.selected) != len(explanation.words):
+    given: Any = getattr(explanation, "selected", ())
+    selected, wanted = np.asarray(given, dtype=bool).reshape(-1), len(features_of(trial, i))
+    if len(selected) != wanted:
         raise InputError(
             f"{trial.method or 'the method'}, {trial.bench.examples[i].where()} (number {i}): "
-            f"{len(explanation.selected)} selections for {len(explanation.words)} words"
+            f"{len(selected)} selections for {wanted} {'words' if trial.bench.space == 'words' else 'word pairs'}"
         )
-    return np.asarray(explanation.selected, dtype=bool) & free_of(trial, i)
+    return selected & free_of(trial, i)
+
+
+def selected_words(trial: Trial, i: int, top: float, rounding: str) -> NDArray[np.bool_]:
+    """The words that are selected; of alignments those of either text that are in a selected pair."""
+    chosen = selected_features(trial, i, top, rounding)
+    explanation = trial.explanations[i]
+    if not isinstance(explanation, Alignments):
+        return chosen
+    table = chosen.reshape(len(explanation.premise), len(explanation.hypothesis))
+    return np.concatenate([table.any(axis=1), table.any(axis=0)])
 
 
 def selected_features(trial: Trial, i: int, top: float, rounding: str) -> NDArray[np.bool_]:

@@ -12,7 +12,6 @@ from saywhy.metrics.base import register
 from saywhy.metrics.gold import Gold
 from saywhy.metrics.parts import Contributions, Parts
 from saywhy.metrics.plausibility import SelectionAgreement
-from saywhy.metrics.selection import selected_features
 from saywhy.metrics.trial import Trial
 from saywhy.ops.overlap import precision_recall_f1, token_counts
 
@@ -24,7 +23,7 @@ class _TokenOverlap(SelectionAgreement):
     _part: ClassVar[int]
 
     def _count(self, trial: Trial, i: int, choices: list[Gold]) -> tuple[int, int, int]:
-        selected = selected_features(trial, i, self.top, self.rounding)
+        selected = self._selected(trial, i)
         counts = [token_counts(selected, gold.mask) for gold in choices]
         return max(counts, key=lambda c: float(precision_recall_f1(*c)[2]))
 

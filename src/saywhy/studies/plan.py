@@ -244,7 +244,7 @@ class _Planner:
                 )
             titles.add(metric.title)
             with self.source_errors((*at, "metrics", place)):
-                found = expand_metrics(metric.name, metric.options)
+                found = expand_metrics(metric.name, metric.options, step.space)
             for one in found:
                 if step.space not in one.spaces:
                     raise self.source.error(
@@ -279,7 +279,7 @@ class _Planner:
                 )
         bench = Workbench(_Anything(), examples, erasure=step.erasure or "delete", space=step.space)
         for place, metric in enumerate(step.metrics):
-            for one in expand_metrics(metric.name, metric.options):
+            for one in expand_metrics(metric.name, metric.options, step.space):
                 try:
                     one.check(bench)
                 except SayWhyError as error:
@@ -372,4 +372,4 @@ class _Anything:
 
 def _compares(metric: Metric) -> bool:
     """Whether a metric looks at several methods at once."""
-    return metric.family == "agreement"
+    return metric.compares or metric.family == "agreement"

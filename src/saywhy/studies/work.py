@@ -76,7 +76,9 @@ def _evaluate(cell: Cell, store: Store) -> dict[str, Any]:
     shutil.rmtree(store.part(cell.name), ignore_errors=True)
     model = load(_model(config["model"], store))
     data = config["data"]
-    asked = [(m["title"], one) for m in config["metrics"] for one in expand_metrics(m["name"], m["options"])]
+    asked = [
+        (m["title"], one) for m in config["metrics"] for one in expand_metrics(m["name"], m["options"], config["space"])
+    ]
     table = evaluate(
         model,
         _dataset(data),
