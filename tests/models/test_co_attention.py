@@ -67,6 +67,7 @@ def plain_decomposable(network: Any, ids: Tensor, keep: Tensor) -> Tensor:
     """Equations of Parikh et al. 2016 with AREC's mask, word by word."""
     a, b = (network.project(network.embeddings(part)) for part in (ids[:P], ids[P:]))
     similarity = torch.stack([torch.stack([network.attend(x) @ network.attend(y) for y in b]) for x in a])
+    similarity = similarity / network.config.hidden_size**0.5
     there, back = similarity.softmax(1), similarity.softmax(0)
     weight = torch.cat([network.compare_own.weight, network.compare_other.weight], dim=1)
 

@@ -44,7 +44,9 @@ class DecomposableAttentionForSequenceClassification(CoAttentionForSequenceClass
 
     Departures: dropout acts on vectors and hidden units, not on what a word takes from the other text: so the first
     layer of the comparison can be computed for each word before the texts meet, which is most of the work when many
-    masks of one pair are asked about. Vectors are not scaled to length 1, and no empty word is put before the texts.
+    masks of one pair are asked about. Similarities are divided by the square root of the units, as in transformers,
+    where the paper scales vectors to length 1: otherwise the co-attention is saturated from the start. No empty word is
+    put before the texts.
     """
 
     config_class = DecomposableAttentionConfig
@@ -70,7 +72,7 @@ class DecomposableAttentionForSequenceClassification(CoAttentionForSequenceClass
         self, premise: Tensor, hypothesis: Tensor, premise_real: Tensor, hypothesis_real: Tensor
     ) -> Sides:
         first, second = self.project(premise), self.project(hypothesis)
-        similarity = self.attend(first) @ self.attend(second).transpose(1, 2)
+        similarity = self.attend(first) @ self.attend(second).transpose(1, 2) / self.config.hidden_size**0.5
         there, back = co_attention(similarity, premise_real, hypothesis_real)
         own = self.compare_own(first), self.compare_own(second)
         other = self.compare_other(second), self.compare_other(first)
