@@ -142,13 +142,13 @@ def test_saved_folders_load(tmp_path: Path, kind: str) -> None:
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_it_learns(kind: str) -> None:
-    examples = [Example((f"the {a} sat", f"a {b} ran"), label=str(a == b)) for a in "abcd" for b in "abcd"] * 4
+    examples = [Example((f"the {a} sat", f"a {b} ran"), label=str(b in "ab")) for a in "abcd" for b in "abcd"] * 4
     sizes = {"hidden_size": 24, "embedding_size": 24, "dropout": 0.0}
     model = saywhy.train(
-        "plain", examples, kind, epochs=25, learning_rate=1e-2, model_options=sizes, weight_decay=0.0, quiet=True
+        "plain", examples, kind, epochs=12, learning_rate=1e-2, model_options=sizes, weight_decay=0.0, quiet=True
     )
     right = [p.label == e.label for p, e in zip(model.predict(examples), examples, strict=True)]
-    assert np.mean(right) > 0.95  # three of four pairs differ
+    assert np.mean(right) > 0.95  # half of the pairs have the one label
 
 
 @pytest.mark.parametrize("kind", KINDS)
