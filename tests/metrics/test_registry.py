@@ -23,9 +23,9 @@ def bench():
 
 def test_names():
     expected = (
-        "accuracy aorc attack-success auprc auroc compactness comprehensiveness contiguity exact-inc fidelity flip-rate "
-        "iou-f1 log-odds loo-correlation macro-f1 max-f1 method-jaccard model-jaccard sensitivity soft-inc sufficiency "
-        "token-f1 token-precision token-recall truth"
+        "accuracy aorc attack-success auprc auroc compactness comprehensiveness contiguity exact-inc fidelity "
+        "flip-rate iou-f1 log-odds loo-correlation macro-f1 max-f1 method-jaccard model-jaccard sensitivity soft-inc "
+        "sufficiency token-f1 token-precision token-recall truth"
     )
     assert [e.name for e in ENTRIES] == expected.split()
 
