@@ -123,6 +123,21 @@ def test_models_are_compared_with_those_of_other_seeds_and_steps() -> None:
         plan_study(study(seeds=[0], **{**changes, "evaluate__truth__against": ["plain"]}))
 
 
+def test_an_option_may_be_the_model_of_another_step() -> None:
+    fresh = {**study()["train"]["plain"], "objective": "fresh"}
+    fresh["options"] = {**fresh["options"], "support": "plain", "method": ["gradient", "random"]}
+    plan, _ = plan_study(study(train__fresh=fresh))
+    trained = {c.title: c for c in plan.cells if c.kind == "train"}
+    cell = trained["train fresh (method=random) · seed 1"]
+    assert cell.config["options"]["support"] == {"cell": trained["train plain · seed 1"].name}
+    assert cell.needs == (trained["train plain · seed 1"].name,)
+    with pytest.raises(StudyError, match="'plane' is no step of train and no folder"):
+        plan_study(study(train__fresh={**fresh, "options": {**fresh["options"], "support": "plane"}}))
+    several = {**study()["train"]["plain"], "model": ["text-transformer", "gru"], "options": {"epochs": 1}}
+    with pytest.raises(StudyError, match="trains several models; support needs one"):
+        plan_study(study(train__fresh=fresh, train__plain=several))
+
+
 @pytest.mark.parametrize(
     ("changes", "message"),
     [

@@ -15,6 +15,8 @@ from saywhy.errors import OptionError
 from saywhy.studies import StudyError, StudyResult, run_study
 from saywhy.studies import engines as engines_module
 from saywhy.studies.cells import Cell, Store
+from saywhy.studies.estimate import estimate_plan
+from saywhy.studies.run import plan_study
 from saywhy.studies.work import do_cell
 from tests.studies.small import DATA, study
 
@@ -92,6 +94,17 @@ def test_models_are_compared(tmp_path: Path) -> None:
     bins = [r["results"][0]["result"]["bins"] for r in result.results.values() if "results" in r]
     assert bins[0]["plain (seed 1)"] == bins[1]["plain (seed 0)"]
     assert set(bins[0]) == {"plain (seed 1)", "untrained (seed 0)", "untrained (seed 1)"}
+
+
+def test_a_model_may_need_another_as_an_option(tmp_path: Path) -> None:
+    plain = study()["train"]["plain"]
+    fresh = {**plain, "objective": "fresh", "options": {**plain["options"], "support": "plain", "method": "gradient"}}
+    measured = {"model": "fresh", "data": {**DATA, "split": "test"}, "metrics": ["accuracy"]}
+    given = study(seeds=[0], train__fresh=fresh, evaluate={"done": measured})
+    estimate = estimate_plan(plan_study(given)[0], tmp_path)
+    assert estimate.seconds > 0
+    assert len(run_study(given, out=tmp_path).table.rows) == 1
+    assert estimate_plan(plan_study(given)[0], tmp_path).seconds == 0
 
 
 def test_force_runs_what_is_named_again(finished: StudyResult, tmp_path: Path) -> None:

@@ -17,6 +17,7 @@ from saywhy.explainers.lime import Lime
 from saywhy.explainers.occlusion import Occlusion
 from saywhy.explainers.random import Random
 from saywhy.explainers.run import explain
+from saywhy.explainers.saliency_selector import SaliencySelector
 from saywhy.explainers.scaled_attention import ScaledAttention
 from saywhy.explainers.shapley import Shapley
 from saywhy.explainers.smat import Smat
@@ -40,6 +41,7 @@ __all__ = [
     "Occlusion",
     "Random",
     "Request",
+    "SaliencySelector",
     "ScaledAttention",
     "Shapley",
     "Smat",

@@ -18,6 +18,7 @@ from saywhy.data.words import SPLITTERS
 from saywhy.errors import LoadError
 from saywhy.models.attention_module import restore
 from saywhy.models.black_box import BlackBox
+from saywhy.models.selecting import load_selector
 from saywhy.models.tasks import TASKS
 from saywhy.models.text_model import SETTINGS, TextModel, quiet
 
@@ -85,7 +86,9 @@ def load(
             "splitter": model.splitter,
             "max_length": model.encoder.max_length,
         }
-        return _from_network(model.module, model.tokenizer, labels, task, splitter, device, settings)
+        made = _from_network(model.module, model.tokenizer, labels, task, splitter, device, settings)
+        made.selector = model.selector
+        return made
     if isinstance(model, str | os.PathLike):
         text = os.fspath(model)
         if not Path(text).exists() and ":" in text:
@@ -222,7 +225,10 @@ def _from_folder(
             # transformers would draw them at random.
             raise LoadError(f"the weights of {name} are not complete: {len(missing)} are missing, such as {missing[0]}")
         restore(network, name)
-    return _from_network(network, tokenizer, labels, task, splitter, device, settings)
+    model = _from_network(network, tokenizer, labels, task, splitter, device, settings)
+    if "selector" in settings:
+        model.selector = load_selector(folder, settings["selector"])
+    return model
 
 
 def _import(spec: str) -> Any:

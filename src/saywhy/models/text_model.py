@@ -6,7 +6,9 @@ import contextlib
 import inspect
 import json
 import os
+import warnings
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,10 +18,11 @@ import xxhash
 from torch import Tensor, nn
 
 from saywhy.data.words import example_words, map_pieces
-from saywhy.errors import CapabilityError, InputError, OptionError
+from saywhy.errors import CapabilityError, InputError, OptionError, SayWhyWarning
 from saywhy.models.attention_door import AttentionTap, open_attention_door, tap_attention
 from saywhy.models.embedding_door import embedding_modules, walk
 from saywhy.models.encoding import Batch, Encoded, Encoder, Row, collate, length_batches
+from saywhy.models.selecting import Selector, keep_words
 from saywhy.models.tasks import Task, make_task
 from saywhy.types import Example, Prediction, TextInput, Word, as_examples
 
@@ -67,6 +70,8 @@ class TextModel:
         self.no_attention = ""
         self.reads_padding = ""
         """Says so where the network's scores depend on the padding of a batch; `load` refuses such networks."""
+        self.selector: Selector | None = None
+        """Where the model reads only a part of its input: what chooses that part."""
         self._fingerprint: tuple[tuple[Any, ...], str] | None = None
         self._probes: tuple[list[int], list[Tensor]] | None = None
         door = self._open_door()
@@ -129,7 +134,16 @@ class TextModel:
             raise OptionError(f"task {self.task.name!r} cannot be read in windows; use truncation='head'")
         for example in examples:
             self.task.check(example)
-        return [self.encoder.encode(example, truncation) for example in examples]
+        encoded = [self.encoder.encode(example, truncation) for example in examples]
+        if self.selector is None or not examples:
+            return encoded
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", SayWhyWarning)  # of cut texts, which were warned of just now
+            chosen = self.selector.select(examples, truncation)
+        return [
+            replace(item, rows=tuple(keep_words(row, keep) for row in item.rows))
+            for item, keep in zip(encoded, chosen, strict=True)
+        ]
 
     def prepare(self, examples: Sequence[Example], truncation: str = "error", batch_size: int = 32) -> list[Encoded]:
         """Encode examples and fix what each is asked about, where that depends on the model's own answer."""
@@ -215,7 +229,8 @@ class TextModel:
         sample = torch.cat([probe.reshape(-1).float() for probe in self._probes[1]])
         # Configuration and vocabulary are long: their raw state and size stand in for them.
         config = getattr(self.module, "config", None)
-        facts = (repr(getattr(config, "__dict__", None)), self.labels, len(self.tokenizer))
+        chooser = "" if self.selector is None else self.selector.fingerprint
+        facts = (repr(getattr(config, "__dict__", None)), self.labels, len(self.tokenizer), chooser)
         key = (facts, places, [t._version for t in tensors], sample.cpu().numpy().tobytes())
         if self._fingerprint is None or self._fingerprint[0] != key:
             digest = xxhash.xxh3_64()
@@ -231,7 +246,10 @@ class TextModel:
         # What the labels are called is ours to say; the others change when a model is saved and loaded.
         left_out = {"_name_or_path", "architectures", "dtype", "id2label", "label2id", "transformers_version"}
         facts = {k: v for k, v in (config.to_dict() if config is not None else {}).items() if k not in left_out}
-        return json.dumps([facts, self.task.name, self.labels, self.splitter], default=str, sort_keys=True)
+        known = [facts, self.task.name, self.labels, self.splitter]
+        if self.selector is not None:
+            known.append(self.selector.fingerprint)
+        return json.dumps(known, default=str, sort_keys=True)
 
     def _vocabulary(self) -> str:
         backend = getattr(self.tokenizer, "backend_tokenizer", None)
@@ -248,7 +266,7 @@ class TextModel:
         with quiet(), self._named_labels():
             self.module.save_pretrained(path)  # type: ignore[operator]
         self.tokenizer.save_pretrained(path)
-        settings = {
+        settings: dict[str, Any] = {
             "schema": 1,
             "task": self.task.name,
             "labels": list(self.labels),
@@ -256,6 +274,8 @@ class TextModel:
             "max_length": self.encoder.max_length,
             "fingerprint": self.fingerprint,
         }
+        if self.selector is not None:
+            settings["selector"] = self.selector.save(path)
         (path / SETTINGS).write_text(json.dumps(settings, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
 
     @contextlib.contextmanager

@@ -29,6 +29,7 @@ class Objective(LoopObjective):
         optimiser: how its players are optimised.
     """
 
+    models: ClassVar[tuple[str, ...]] = ()  # names of options that are models themselves
     tasks: ClassVar[tuple[str, ...]] = ("text", "pair", "choices", "span-qa")
 
     def __init__(self, model: TextModel, optimiser: OptimiserSettings) -> None:

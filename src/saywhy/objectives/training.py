@@ -111,6 +111,7 @@ def train(
     """
     kind = objectives[objective].value
     _check_options(objective, kind, options)
+    options |= {name: load(options[name]) for name in kind.models if options.get(name) is not None}
     folder = None if out is None else Path(out)
     if folder is not None and not dry_run:
         _check_folder(folder)
@@ -144,7 +145,7 @@ def train(
         out=folder,
         config={
             "name": objective,
-            "options": options,
+            "options": {k: v.fingerprint if isinstance(v, TextModel) else v for k, v in options.items()},
             "data": {"name": given.name, "train": _digest(given.train), "dev": _digest(given.dev)},
             "model": {"name": started.name, "options": dict(model_options or {})},
             "truncation": truncation,

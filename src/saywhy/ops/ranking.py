@@ -7,7 +7,7 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["ROUNDINGS", "auprc", "auroc", "average_precision", "ranks", "top_count", "top_mask"]
+__all__ = ["ROUNDINGS", "auprc", "auroc", "average_precision", "ranks", "top_count", "top_mask", "window_mask"]
 
 ROUNDINGS = ("ceil", "round", "floor")
 
@@ -60,6 +60,22 @@ def top_mask(scores: ArrayLike, ratio: float, rounding: str = "ceil") -> NDArray
     """
     places = ranks(scores)
     return places < top_count(ratio, len(places), rounding)
+
+
+def window_mask(scores: ArrayLike, ratio: float, rounding: str = "ceil") -> NDArray[np.bool_]:
+    """True at the run of words whose scores have the highest sum; ties go to the earlier run.
+
+    Example:
+        >>> window_mask([0.1, 0.9, 0.2, 0.0, 0.8], 0.4).tolist()
+        [False, True, True, False, False]
+    """
+    values = np.asarray(scores, dtype=np.float64)
+    size = top_count(ratio, len(values), rounding)
+    mask = np.zeros(len(values), dtype=bool)
+    if size:
+        start = int(np.argmax(np.lib.stride_tricks.sliding_window_view(values, size).sum(-1)))
+        mask[start : start + size] = True
+    return mask
 
 
 def _curve(gold: ArrayLike, scores: ArrayLike) -> tuple[NDArray[np.float64], NDArray[np.float64]]:

@@ -143,6 +143,13 @@ class _Guesser:
                 if not base.exists():
                     return self._training(self.by_name[model["cell"]])
                 model = base
+            options = dict(config["options"])
+            for name, value in options.items():
+                if isinstance(value, Mapping) and set(value) == {"cell"}:
+                    options[name] = str(self.store.folder(value["cell"]) / "model")
+                    if not Path(options[name]).exists():
+                        # As long as the training of the model it needs, until that is there.
+                        return self._training(self.by_name[value["cell"]])
             data = config["data"]
             found = load_dataset(data["name"], limit=data["limit"], seed=data["seed"], **data["options"])
             try:
@@ -153,7 +160,7 @@ class _Guesser:
                     seed=config["seed"],
                     quiet=True,
                     dry_run=True,
-                    **config["options"],
+                    **options,
                 )
             except SayWhyError:
                 return 0.0, SECONDS_A_ROW

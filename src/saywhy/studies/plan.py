@@ -98,15 +98,16 @@ class _Planner:
                     for seed in seeds:
                         started = self._seeded(base, seed)
                         variant = variant_of(step, objective=objective, model=model, data=data.title, **options)
+                        given, found = self._option_models(objective, options, seed, at)
                         config = {
                             "objective": objective,
                             "data": self._data(data, seed),
                             "model": {"cell": started.name} if started else model,
-                            "options": options,
+                            "options": given,
                             "seed": seed,
                         }
                         facts = {"step": name, "model": title_of(name, variant), "variant": variant, "seed": seed}
-                        needs = (started.name,) if started else ()
+                        needs = (*((started.name,) if started else ()), *found)
                         made.append(Cell("train", config, self.environment, needs, facts))
         self._open.pop()
         self.cells += made
@@ -150,6 +151,28 @@ class _Planner:
                         f"model {model!r} has no option {option!r}; it has {', '.join(known)}",
                         (*at, "options", "model_options", option),
                     )
+
+    def _option_models(
+        self, objective: str, options: dict[str, Any], seed: int, at: tuple[str | int, ...]
+    ) -> tuple[dict[str, Any], list[str]]:
+        """The options with steps of ``train`` in them replaced by their cells, and these cells' names."""
+        given, found = dict(options), []
+        for option in objectives[objective].value.models:
+            name = options.get(option)
+            if name not in self.study.train:
+                if name is not None and not Path(str(name)).exists():
+                    raise self.source.error(f"{name!r} is no step of train and no folder", (*at, "options", option))
+                continue
+            groups = self._bases(str(name))
+            if len(groups) > 1:
+                raise self.source.error(
+                    f"the step {name!r} trains several models; {option} needs one", (*at, "options", option)
+                )
+            cell = self._seeded(groups[0], seed)
+            assert cell is not None
+            given[option] = {"cell": cell.name}
+            found.append(cell.name)
+        return given, found
 
     def _bases(self, model: str) -> list[list[Cell]]:
         """The models of another step to start from, seeds grouped; an empty group where there is none."""

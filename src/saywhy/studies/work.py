@@ -52,7 +52,11 @@ def _train(cell: Cell, store: Store) -> dict[str, Any]:
 
     config = cell.config
     model = config["model"]
-    base = store.folder(model["cell"]) / "model" if isinstance(model, Mapping) else model
+    base = _model(model, store) if isinstance(model, Mapping) else model
+    options: dict[str, Any] = {
+        name: str(_model(value, store)) if isinstance(value, Mapping) and set(value) == {"cell"} else value
+        for name, value in config["options"].items()
+    }
     part = store.part(cell.name)
     # A run that was stopped goes on where it was, bit for bit.
     trained = train(
@@ -62,7 +66,7 @@ def _train(cell: Cell, store: Store) -> dict[str, Any]:
         out=part / "model",
         seed=config["seed"],
         quiet=True,
-        **config["options"],
+        **options,
     )
     log = part / "model" / "log.jsonl"
     return {"fingerprint": trained.fingerprint, "log": _read_log(log) if log.exists() else []}
