@@ -16,8 +16,9 @@ def train(
     objective: Annotated[str, typer.Argument(help="What to train for; see `saywhy list objectives`.")],
     data: Annotated[str, typer.Option(help="A dataset's name (`saywhy list datasets`) or a file.")],
     model: Annotated[
-        str, typer.Option(help="A network's name (`saywhy list models`) or a folder.")
-    ] = "text-transformer",
+        str | None,
+        typer.Option(help="A network's name (`saywhy list models`) or a folder; by default what suits the objective."),
+    ] = None,
     out: Annotated[
         Path | None, typer.Option(help="Folder for the model; runs/OBJECTIVE-DATA-MODEL by default.")
     ] = None,
@@ -46,9 +47,11 @@ def train(
 
     [bold]saywhy train plain --data my.csv --data-option labels='[no, yes]' --model gru --dry-run[/bold]
     """
+    from saywhy.objectives import objectives
     from saywhy.objectives import train as run
 
-    folder = out or Path("runs") / f"{objective}-{Path(data).stem}-{Path(model).name}"
+    shown = Path(model or objectives[objective].value.network or "text-transformer").name
+    folder = out or Path("runs") / f"{objective}-{Path(data).stem}-{shown}"
     data_options = parse_options(data_option, ("seed", "limit"))
     options: dict[str, Any] = {
         "out": folder,

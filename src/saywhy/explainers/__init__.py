@@ -16,6 +16,7 @@ from saywhy.explainers.leave_one_out import LeaveOneOut
 from saywhy.explainers.lime import Lime
 from saywhy.explainers.occlusion import Occlusion
 from saywhy.explainers.random import Random
+from saywhy.explainers.rationale import Rationale
 from saywhy.explainers.run import explain
 from saywhy.explainers.saliency_selector import SaliencySelector
 from saywhy.explainers.scaled_attention import ScaledAttention
@@ -40,6 +41,7 @@ __all__ = [
     "Lime",
     "Occlusion",
     "Random",
+    "Rationale",
     "Request",
     "SaliencySelector",
     "ScaledAttention",

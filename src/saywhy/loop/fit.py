@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import torch
 from torch import Tensor
@@ -23,12 +23,15 @@ from saywhy.loop.stepper import Stepper
 
 __all__ = ["FitResult", "checkpoint_folder", "close_run", "fit"]
 
+Validate: TypeAlias = Callable[[], "float | tuple[float, Mapping[str, float]]"]
+
 
 @dataclass(frozen=True)
 class FitResult:
     """What came of a run; the players themselves hold the best weights (the last ones without validation).
 
-    ``stopped`` is ``"finished"`` or ``"patience"``. ``history`` has step, epoch and score of each validation.
+    ``stopped`` is ``"finished"`` or ``"patience"``. ``history`` has step, epoch and score of each validation, and what
+    was logged with it.
     ``seconds`` counts this process only, ``resumed_at`` the steps that were done before it. ``reused`` says that the
     run had been finished and cleared away before, so that nothing was done and the players were not touched.
     """
@@ -62,12 +65,15 @@ def checkpoint_folder(out: Path) -> CheckpointFolder:
     return CheckpointFolder(out / "checkpoints")
 
 
-def close_run(out: Path, result: FitResult) -> None:
-    """Write the result into ``run.json`` and remove the checkpoints, once the weights are kept elsewhere."""
+def close_run(out: Path, result: FitResult, report: Mapping[str, Any] | None = None) -> None:
+    """Write the result into ``run.json`` and remove the checkpoints, once the weights are kept elsewhere.
+
+    ``report`` is what the objective says about what was trained.
+    """
     record = read_run(out)
     if record is None:
         raise ValueError(f"{out} holds no run")
-    write_run(out, {**record, "result": asdict(result)})
+    write_run(out, {**record, "result": asdict(result), **({"report": dict(report)} if report else {})})
     checkpoint_folder(out).remove()
 
 
@@ -78,7 +84,7 @@ def fit(
     collate: Callable[[list[Any]], Any],
     settings: LoopSettings | None = None,
     lengths: Sequence[int] | None = None,
-    validate: Callable[[], float] | None = None,
+    validate: Validate | None = None,
     out: str | Path | None = None,
     config: Mapping[str, Any] | None = None,
     resume: bool = True,
@@ -96,8 +102,8 @@ def fit(
         collate: makes a batch, as the objective reads it, of a list of examples.
         settings: how long and how to train.
         lengths: a length for each example, to put texts of like length into one batch.
-        validate: gives a score (higher is better) of the players as they are, in evaluation mode; called in the main
-            process.
+        validate: gives a score (higher is better) of the players as they are, in evaluation mode, or the score and
+            numbers to log; called in the main process.
         out: folder for checkpoints, ``run.json`` and ``log.jsonl``; None keeps everything in memory.
         config: more facts that must be equal when the run is resumed, as JSON types.
         resume: go on from the last checkpoint in ``out``, if there is one; False starts again.
@@ -124,7 +130,7 @@ class _Run:
         collate: Callable[[list[Any]], Any],
         settings: LoopSettings,
         lengths: Sequence[int] | None,
-        validate: Callable[[], float] | None,
+        validate: Validate | None,
         out: str | Path | None,
         log_with: str | Sequence[str] | None,
     ) -> None:
@@ -229,12 +235,16 @@ class _Run:
         if self.validate is None:
             return
         self.objective.train_mode(False)
+        numbers: Mapping[str, float] = {}
         with torch.no_grad():
-            score = self._same_everywhere(float(self.validate()) if self.main else 0.0)
+            found: Any = self.validate() if self.main else 0.0
+        if isinstance(found, tuple):
+            found, numbers = found
+        score = self._same_everywhere(float(found))
         self.objective.train_mode(True)
         state = self.state
-        state.history.append({"step": state.step, "epoch": epoch, "score": score})
-        self._log(log, score=score)
+        state.history.append({"step": state.step, "epoch": epoch, "score": score, **numbers})
+        self._log(log, score=score, **numbers)
         if state.best_score is None or score > state.best_score:
             state.best_score, state.best_step, state.waited = score, state.step, 0
             if self.folder is None:

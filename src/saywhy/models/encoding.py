@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -48,6 +48,8 @@ class Row:
     ``offsets`` and ``fields`` say where each piece comes from; ``keep`` how far each is kept, where that is a matter of
     degree.
     ``span`` is the first and last piece of the answer a span-QA row is asked about.
+    ``word_ids`` numbers, for networks that choose among words, the words that may be left out, from 1; pieces that
+    always stay (special tokens, words of fixed fields) have 0.
     """
 
     ids: np.ndarray
@@ -58,6 +60,7 @@ class Row:
     positions: np.ndarray | None = None
     keep: np.ndarray | None = None
     span: tuple[int, int] | None = None
+    word_ids: np.ndarray | None = None
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -152,10 +155,13 @@ def collate(rows: Sequence[Row], owner: Sequence[int] | np.ndarray, pad_id: int)
     attention = np.zeros(shape, dtype=np.int64)
     types = np.zeros(shape, dtype=np.int64) if rows[0].types is not None else None
     positions = np.zeros(shape, dtype=np.int64) if any(row.positions is not None for row in rows) else None
+    word_ids = np.zeros(shape, dtype=np.int64) if rows[0].word_ids is not None else None
     for i, row in enumerate(rows):
         n = len(row)
         ids[i, :n] = row.ids
         attention[i, :n] = 1
+        if word_ids is not None and row.word_ids is not None:
+            word_ids[i, :n] = row.word_ids
         if types is not None and row.types is not None:
             types[i, :n] = row.types
         if positions is not None:
@@ -165,6 +171,8 @@ def collate(rows: Sequence[Row], owner: Sequence[int] | np.ndarray, pad_id: int)
         inputs["token_type_ids"] = torch.from_numpy(types)
     if positions is not None:
         inputs["position_ids"] = torch.from_numpy(positions)
+    if word_ids is not None:
+        inputs["word_ids"] = torch.from_numpy(word_ids)
     owners = torch.as_tensor(np.asarray(owner, dtype=np.int64))
     return Batch(
         inputs,
@@ -193,12 +201,14 @@ class Encoder:
         max_length: the most pieces the network can read, or None.
         splitter: how texts are cut into words.
         stride: share of a window that overlaps with the one before it.
+        word_ids: number the words that may be left out, for networks that choose among them.
     """
 
     tokenizer: Any
     max_length: int | None
     splitter: str = "unicode"
     stride: float = 0.25
+    word_ids: bool = False
     type_ids: bool = field(init=False)
 
     def __post_init__(self) -> None:
@@ -291,7 +301,9 @@ class Encoder:
             types = np.zeros(len(ids), dtype=np.int64) if self.type_ids else None
             if types is not None and len(encoding.type_ids) == len(ids):
                 types = np.asarray(encoding.type_ids, dtype=np.int64)
-            rows.append(Row(ids, types, map_pieces(words, offsets, fields), offsets, fields))
+            pieces = map_pieces(words, offsets, fields)
+            numbered = _word_ids(pieces, words, example.meta.get("fixed", ())) if self.word_ids else None
+            rows.append(Row(ids, types, pieces, offsets, fields, word_ids=numbered))
         return rows, notes
 
     @property
@@ -320,6 +332,18 @@ class Encoder:
                 f"both texts are longer than the model's {self.max_length} pieces; use truncation='head'"
             )
         return self.max_length - int(fixed)
+
+
+def _word_ids(pieces: PieceMap, words: Sequence[Word], fixed: Collection[int]) -> np.ndarray:
+    """The number of each piece's word among those of a row that may be left out, from 1; 0 for all other pieces."""
+    word = np.full(pieces.pieces, -1, dtype=np.int64)
+    # Backwards: a piece that covers parts of several words goes with the first.
+    word[pieces.piece[::-1]] = pieces.word[::-1]
+    fields = np.asarray([words[number].field if number >= 0 else -1 for number in word.tolist()], dtype=np.int64)
+    free = (fields >= 0) & ~np.isin(fields, list(fixed))
+    numbered = np.zeros(pieces.pieces, dtype=np.int64)
+    numbered[free] = np.unique(word[free], return_inverse=True)[1] + 1
+    return numbered
 
 
 def _encodable(text: str) -> str:

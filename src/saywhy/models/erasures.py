@@ -95,13 +95,15 @@ def _delete(row: Row, kept: np.ndarray, filler: int) -> Row:
         nothing = np.zeros(0, dtype=np.int64)
         empty = PieceMap(1, row.pieces.words, nothing, nothing, np.zeros(0, dtype=np.float32))
         types = None if row.types is None else row.types[:1] * 0
-        return Row(np.asarray([filler]), types, empty, ((0, 0),), (None,))
+        numbered = None if row.word_ids is None else row.word_ids[:1] * 0
+        return Row(np.asarray([filler]), types, empty, ((0, 0),), (None,), word_ids=numbered)
     return replace(
         row,
         ids=row.ids[index],
         types=None if row.types is None else row.types[index],
         fields=tuple(row.fields[i] for i in index),
         offsets=tuple(row.offsets[i] for i in index),
+        word_ids=None if row.word_ids is None else row.word_ids[index],
     )
 
 

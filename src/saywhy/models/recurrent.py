@@ -9,7 +9,7 @@ from typing import Any, cast
 import torch
 import transformers
 from torch import Tensor, nn
-from transformers.modeling_outputs import MultipleChoiceModelOutput, SequenceClassifierOutput
+from transformers.modeling_outputs import BaseModelOutput, MultipleChoiceModelOutput, SequenceClassifierOutput
 
 from saywhy.errors import OptionError
 from saywhy.models.text_transformer import head_arguments
@@ -21,6 +21,7 @@ __all__ = [
     "RecurrentConfig",
     "RecurrentForMultipleChoice",
     "RecurrentForSequenceClassification",
+    "RecurrentModel",
     "both_ways",
     "build_recurrent",
     "pick_positions",
@@ -28,7 +29,10 @@ __all__ = [
 
 
 class RecurrentConfig(transformers.PretrainedConfig):
-    """Configuration of a recurrent classifier: ``cell`` gru or lstm, ``pooling`` max or attention."""
+    """Configuration of a recurrent classifier: ``cell`` gru or lstm, ``pooling`` max or attention.
+
+    ``dropout`` is that of the pooled states, and of word vectors too unless ``input_dropout`` says otherwise.
+    """
 
     model_type = "saywhy-recurrent"
 
@@ -41,6 +45,7 @@ class RecurrentConfig(transformers.PretrainedConfig):
         cell: str = "gru",
         pooling: str = "max",
         dropout: float = 0.2,
+        input_dropout: float | None = None,
         freeze_embeddings: bool = False,
         pad_token_id: int = 0,
         **kwargs: Any,
@@ -52,6 +57,7 @@ class RecurrentConfig(transformers.PretrainedConfig):
         self.cell = cell
         self.pooling = pooling
         self.dropout = dropout
+        self.input_dropout = input_dropout
         self.freeze_embeddings = freeze_embeddings
         super().__init__(pad_token_id=pad_token_id, **kwargs)
 
@@ -67,7 +73,7 @@ class _Recurrent(transformers.PreTrainedModel):
     config_class = RecurrentConfig
     base_model_prefix = "recurrent"
 
-    def __init__(self, config: RecurrentConfig, outputs: int) -> None:
+    def __init__(self, config: RecurrentConfig, outputs: int | None) -> None:
         super().__init__(config)
         kind = nn.GRU if config.cell == "gru" else nn.LSTM
         self.embeddings = nn.Embedding(config.vocab_size, config.embedding_size, padding_idx=config.pad_token_id)
@@ -75,13 +81,14 @@ class _Recurrent(transformers.PreTrainedModel):
         sizes = [config.embedding_size] + [2 * config.hidden_size] * (config.num_hidden_layers - 1)
         self.rightward = nn.ModuleList(kind(size, config.hidden_size, batch_first=True) for size in sizes)
         self.leftward = nn.ModuleList(kind(size, config.hidden_size, batch_first=True) for size in sizes)
+        self.input_dropout = nn.Dropout(config.dropout if config.input_dropout is None else config.input_dropout)
         self.attention: nn.Module | None = None
-        if config.pooling == "attention":
+        if config.pooling == "attention" and outputs is not None:
             self.attention = nn.Sequential(
                 nn.Linear(2 * config.hidden_size, config.hidden_size), nn.Tanh(), nn.Linear(config.hidden_size, 1)
             )
         self.dropout = nn.Dropout(config.dropout)
-        self.classifier = nn.Linear(2 * config.hidden_size, outputs)
+        self.classifier = None if outputs is None else nn.Linear(2 * config.hidden_size, outputs)
         self.post_init()
 
     def _init_weights(self, module: nn.Module) -> None:
@@ -99,16 +106,28 @@ class _Recurrent(transformers.PreTrainedModel):
 
     def logits(self, input_ids: Tensor, attention_mask: Tensor | None) -> Tensor:
         """Scores of rows, from ids and a mask of rows x L."""
+        assert self.classifier is not None
+        hidden, real, _ = self._read(input_ids, attention_mask)
+        return self.classifier(self.dropout(self._pool(hidden, real)))
+
+    def states(self, input_ids: Tensor, attention_mask: Tensor | None = None) -> Tensor:
+        """The hidden states of all positions, rows x L x 2 hidden; those of padding mean nothing."""
+        hidden, _, order = self._read(input_ids, attention_mask)
+        return pick_positions(hidden, torch.argsort(order, dim=1))
+
+    def _read(self, input_ids: Tensor, attention_mask: Tensor | None) -> tuple[Tensor, Tensor, Tensor]:
+        """States with the real positions first, which of them are real, and where each came from."""
         present = torch.ones_like(input_ids, dtype=torch.bool) if attention_mask is None else attention_mask > 0
-        hidden = self.dropout(self.embeddings(input_ids))
+        hidden = self.input_dropout(self.embeddings(input_ids))
         length = present.sum(1, keepdim=True)
         place = torch.arange(input_ids.shape[1], device=input_ids.device).expand_as(input_ids)
         real = place < length
         # Real positions first, in their order.
-        hidden = pick_positions(hidden, torch.argsort((~present).to(torch.int8), dim=1, stable=True))
+        order = torch.argsort((~present).to(torch.int8), dim=1, stable=True)
+        hidden = pick_positions(hidden, order)
         for rightward, leftward in zip(self.rightward, self.leftward, strict=True):
             hidden = both_ways(rightward, leftward, hidden, real)
-        return self.classifier(self.dropout(self._pool(hidden, real)))
+        return hidden, real, order
 
     def _pool(self, hidden: Tensor, real: Tensor) -> Tensor:
         lowest = torch.finfo(hidden.dtype).min
@@ -118,6 +137,17 @@ class _Recurrent(transformers.PreTrainedModel):
         pooled = hidden.masked_fill(~real.unsqueeze(-1), lowest).amax(1)
         # Of a text with nothing in it nothing is known.
         return torch.where(real.any(1, keepdim=True), pooled, torch.zeros_like(pooled))
+
+
+class RecurrentModel(_Recurrent):
+    """A recurrent encoder without a head: a state for every position."""
+
+    def __init__(self, config: RecurrentConfig) -> None:
+        super().__init__(config, None)
+
+    def forward(self, input_ids: Tensor, attention_mask: Tensor | None = None, **_: Any) -> BaseModelOutput:
+        """States of N x L x 2 hidden from ids of N x L."""
+        return BaseModelOutput(last_hidden_state=self.states(input_ids, attention_mask))
 
 
 class RecurrentForSequenceClassification(_Recurrent):
@@ -180,6 +210,7 @@ def build_recurrent(
     layers: int = 1,
     pooling: str = "max",
     dropout: float = 0.2,
+    input_dropout: float | None = None,
     vocabulary_size: int = 100_000,
     lower_case: bool = True,
     max_length: int | None = None,
@@ -200,6 +231,7 @@ def build_recurrent(
         layers: recurrent layers.
         pooling: ``max`` over time, or ``attention``.
         dropout: share of vectors' and pooled units left out in training.
+        input_dropout: share of the vectors' units, where it is to be another.
         vocabulary_size: how many words are known: of the examples, or of the GloVe file.
         lower_case: read capitals as small letters; GloVe 6B knows no capitals.
         max_length: most words of an input, or None for any number.
@@ -223,6 +255,7 @@ def build_recurrent(
         cell=cell,
         pooling=pooling,
         dropout=dropout,
+        input_dropout=input_dropout,
         freeze_embeddings=(glove is not None) if freeze_embeddings is None else freeze_embeddings,
         **extra,
     )
@@ -233,5 +266,6 @@ def build_recurrent(
 
 
 transformers.AutoConfig.register(RecurrentConfig.model_type, RecurrentConfig)
+transformers.AutoModel.register(RecurrentConfig, RecurrentModel)
 transformers.AutoModelForSequenceClassification.register(RecurrentConfig, RecurrentForSequenceClassification)
 transformers.AutoModelForMultipleChoice.register(RecurrentConfig, RecurrentForMultipleChoice)

@@ -8,7 +8,7 @@ equal rows are computed once and gradients can be taken row by row: `Task.raw` r
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, ClassVar
 
@@ -29,6 +29,7 @@ __all__ = [
     "Task",
     "make_task",
     "reads_last_token",
+    "sequence_logits",
 ]
 
 
@@ -108,7 +109,7 @@ class Classification(Task):
     auto_class = "AutoModelForSequenceClassification"
 
     def raw(self, network: nn.Module, batch: Batch) -> Tensor:  # noqa: D102
-        return _sequence_logits(network, batch)
+        return sequence_logits(network, batch.inputs, batch.lengths)
 
     def combine(self, raw: Tensor, owner: Tensor, size: int) -> Tensor:  # noqa: D102
         if len(owner) == size:
@@ -274,26 +275,24 @@ def reads_last_token(network: nn.Module) -> bool:
     )
 
 
-def _sequence_logits(network: nn.Module, batch: Batch) -> Tensor:
-    inputs = dict(batch.inputs)
+def sequence_logits(network: nn.Module, inputs: Mapping[str, Any], lengths: Tensor) -> Tensor:
+    """Logits of a sequence classifier, rows x C, from padded inputs and the lengths (rows,) of what is no padding."""
+    inputs = dict(inputs)
     config = getattr(network, "config", None)
     if reads_last_token(network):
         # transformers looks for the last id that is not padding, which fails without a padding id and misreads texts
         # whose words were replaced by it; the lengths are known here.
         hidden = network.base_model(**inputs, use_cache=False).last_hidden_state  # type: ignore[operator]
-        last = (batch.lengths - 1).to(hidden.device)
+        last = (lengths - 1).to(hidden.device)
         return network.score(hidden[torch.arange(len(last), device=hidden.device), last])  # type: ignore[operator]
     if getattr(config, "is_encoder_decoder", False):
-        inputs["use_cache"] = False  # type: ignore[assignment]
-        ends = (inputs["input_ids"] == config.eos_token_id) & _real(batch)  # type: ignore[union-attr]
+        inputs["use_cache"] = False
+        ids = inputs["input_ids"]
+        real = torch.arange(ids.shape[1], device=ids.device) < lengths.to(ids.device).unsqueeze(1)
+        ends = (ids == config.eos_token_id) & real  # type: ignore[union-attr]
         if hasattr(network, "classification_head") and bool((ends.sum(1) != ends[0].sum()).any()):
             return _logits_at(network, inputs, ends)
     return network(**inputs).logits
-
-
-def _real(batch: Batch) -> Tensor:
-    ids = batch.inputs["input_ids"]
-    return torch.arange(ids.shape[1], device=ids.device) < batch.lengths.to(ids.device).unsqueeze(1)
 
 
 def _logits_at(network: nn.Module, inputs: dict[str, Any], ends: Tensor) -> Tensor:

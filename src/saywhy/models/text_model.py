@@ -64,6 +64,7 @@ class TextModel:
         self.encoder = Encoder(tokenizer, max_length, splitter)
         accepted = inspect.signature(network.forward).parameters
         self.encoder.type_ids = self.encoder.type_ids and "token_type_ids" in accepted
+        self.encoder.word_ids = "word_ids" in accepted
         self.task: Task = make_task(task, labels, self.encoder.pad_id)
         self.labels = self.task.labels
         self.attention_kinds: tuple[str, ...] = ()
@@ -82,8 +83,10 @@ class TextModel:
 
     @property
     def capabilities(self) -> frozenset[str]:
-        """What explainers can ask of it: outputs, gradients, embeddings, attention, alignments of two texts."""
+        """What explainers can ask of it: outputs, gradients, embeddings, attention, alignments, its own rationale."""
         found = {"outputs", "gradients"}
+        if self.encoder.word_ids:
+            found.add("rationale")
         if self.network is not None and embedding_modules(self.network):
             found.add("embeddings")
         if self.attention_kinds:

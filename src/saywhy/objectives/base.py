@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import inspect
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 import torch
@@ -22,7 +23,8 @@ TrainingBatch = tuple[Batch, list[Encoded]]
 class Objective(LoopObjective):
     """Trains a `TextModel`: turns examples into batches, says what a step does, and scores itself on held-out examples.
 
-    A subclass sets ``players`` and `phases`; options of its own are keyword arguments of its constructor.
+    A subclass sets ``players`` and `phases`; options of its own are keyword-only arguments of its constructor, which
+    may hand others on to its base as ``**options``.
 
     Args:
         model: the model; its network is trained in place.
@@ -31,6 +33,9 @@ class Objective(LoopObjective):
 
     models: ClassVar[tuple[str, ...]] = ()  # names of options that are models themselves
     tasks: ClassVar[tuple[str, ...]] = ("text", "pair", "choices", "span-qa")
+    network: ClassVar[str | None] = None
+    """The one network of `saywhy list models` that it trains; None for any. Another model's name, given to
+    `saywhy.train`, is then taken as the name of its encoder."""
 
     def __init__(self, model: TextModel, optimiser: OptimiserSettings) -> None:
         if model.network is None:
@@ -41,6 +46,19 @@ class Objective(LoopObjective):
             )
         self.model, self.optimiser = model, optimiser
         self.players = {"model": model.module}
+
+    @classmethod
+    def option_names(cls) -> list[str]:
+        """Its own options: the keyword arguments of its constructor, and of those it hands the rest on to."""
+        found: list[str] = []
+        for kind in cls.__mro__:
+            if "__init__" not in vars(kind):
+                continue
+            parameters = inspect.signature(vars(kind)["__init__"]).parameters.values()
+            found += [p.name for p in parameters if p.kind is p.KEYWORD_ONLY and p.name not in found]
+            if not any(p.kind is p.VAR_KEYWORD for p in parameters):
+                break
+        return found
 
     def optimisers(self) -> dict[str, OptimiserSettings]:
         """The same settings for every player."""
@@ -56,9 +74,16 @@ class Objective(LoopObjective):
         """A batch as `phases` reads it."""
         return self.model.task.collate(items).to(self.model.device), items
 
-    def score(self, items: Sequence[Encoded], batch_size: int) -> float:
-        """How good the model is on held-out examples, higher is better: the accuracy, unless overridden."""
+    def score(self, items: Sequence[Encoded], batch_size: int) -> float | tuple[float, Mapping[str, float]]:
+        """How good the model is on held-out examples, higher is better: the accuracy, unless overridden.
+
+        Other numbers may go with it into the log.
+        """
         return accuracy(self.model, items, batch_size)
+
+    def report(self, items: Sequence[Encoded], batch_size: int, seed: int) -> dict[str, Any]:
+        """What a user should know about the trained model, as JSON types, for ``run.json``; warns if it went wrong."""
+        return {}
 
 
 def accuracy(model: TextModel, items: Sequence[Encoded], batch_size: int = 32) -> float:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import hashlib
 import inspect
+import json
 import os
 import warnings
 from collections.abc import Mapping, Sequence
@@ -40,7 +41,7 @@ def train(
 def train(
     objective: str = "plain",
     data: str | os.PathLike[str] | Dataset | Sequence[Example] = "planted-reviews",
-    model: str | os.PathLike[str] | TextModel = "text-transformer",
+    model: str | os.PathLike[str] | TextModel | None = None,
     *,
     out: str | os.PathLike[str] | None = None,
     epochs: int | None = None,
@@ -75,7 +76,9 @@ def train(
         objective: a name out of `saywhy list objectives`.
         data: a dataset's name, a file, a `Dataset`, or a list of examples.
         model: a name out of `saywhy list models`; a folder or hub name (its head is kept if it has the data's labels,
-            otherwise it gets a new one); or a `TextModel`, which is copied and left as it is.
+            otherwise it gets a new one); or a `TextModel`, which is copied and left as it is. By default
+            ``text-transformer``, or the one network that the objective trains; of such a network another name, folder
+            or hub name is the encoder.
         out: folder for the model, ``run.json`` and ``log.jsonl``; None keeps nothing on disk.
         epochs: times through the data; what suits the model unless given, as are the next two. 0 gives the model as it
             starts, its head untrained.
@@ -116,7 +119,8 @@ def train(
     if folder is not None and not dry_run:
         _check_folder(folder)
     given = _read_data(data, limit, seed, data_options or {})
-    started = _make_model(model, given, seed, dict(model_options or {}))
+    wanted, network_options = _network(kind, model, dict(model_options or {}))
+    started = _make_model(wanted, given, seed, network_options)
     suits = started.suits
     settings = LoopSettings(
         epochs=suits["epochs"] if epochs is None else epochs,
@@ -147,7 +151,7 @@ def train(
             "name": objective,
             "options": {k: v.fingerprint if isinstance(v, TextModel) else v for k, v in options.items()},
             "data": {"name": given.name, "train": _digest(given.train), "dev": _digest(given.dev)},
-            "model": {"name": started.name, "options": dict(model_options or {})},
+            "model": {"name": started.name, "options": network_options},
             "truncation": truncation,
         },
         resume=resume,
@@ -155,15 +159,16 @@ def train(
         log_with=log_with,
     )
     started.model.module.eval()
+    if result.reused and folder is not None:
+        return load(folder)
+    report = trained.report(held_out, settings.batch_size, seed)
     if folder is None:
         return started.model
-    if result.reused:
-        return load(folder)
     from accelerate import PartialState
 
     if PartialState().is_main_process:
         started.model.save(folder)
-        close_run(folder, result)
+        close_run(folder, result, report)
     PartialState().wait_for_everyone()
     return started.model
 
@@ -185,7 +190,7 @@ class _Started:
 
 
 def _check_options(name: str, kind: type[Any], options: Mapping[str, Any]) -> None:
-    known = [p for p in inspect.signature(kind).parameters if p not in ("model", "optimiser")]
+    known = kind.option_names()
     unknown = sorted(set(options) - set(known))
     if unknown:
         has = f"it has {', '.join(known)}" if known else "it has none of its own"
@@ -224,6 +229,26 @@ def _read_data(data: Any, limit: int | None, seed: int, options: Mapping[str, An
     return _Data(name, data.task, tuple(data.labels), train, dev)
 
 
+def _network(kind: type[Any], model: Any, options: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
+    """The model to start from and its options, where an objective trains one network only."""
+    own = kind.network
+    if own is None or isinstance(model, TextModel):
+        return "text-transformer" if model is None else model, options
+    if model is None or model == own:
+        return own, options
+    name = os.fspath(model)
+    if _model_type(Path(name)) == f"saywhy-{own}":
+        return name, options
+    return own, {"encoder": name, **options}
+
+
+def _model_type(folder: Path) -> str:
+    try:
+        return str(json.loads((folder / "config.json").read_text(encoding="utf-8")).get("model_type", ""))
+    except (OSError, ValueError):
+        return ""
+
+
 def _make_model(model: Any, data: _Data, seed: int, options: dict[str, Any]) -> _Started:
     suits: Mapping[str, Any] = networks["minilm"].facts
     if isinstance(model, str) and model in networks:
@@ -235,7 +260,11 @@ def _make_model(model: Any, data: _Data, seed: int, options: dict[str, Any]) -> 
         if unknown:
             raise OptionError(f"model {model!r} has no option {', '.join(unknown)}; it has {', '.join(sorted(known))}")
         network, tokenizer = entry.value(data.train, data.task, data.labels, seed, **options)
-        return _Started(TextModel(network, tokenizer, data.task, data.labels), model, entry.facts)
+        suits = entry.facts
+        if options.get("encoder") not in (None, "gru", "lstm"):
+            # A transformer inside wants its own pace.
+            suits = networks[options["encoder"] if options["encoder"] in networks else "minilm"].facts
+        return _Started(TextModel(network, tokenizer, data.task, data.labels), model, suits)
     if options:
         raise OptionError("model_options go with a model's name, not with a model that is already there")
     if isinstance(model, TextModel):

@@ -119,8 +119,8 @@ class _Planner:
             path = (*at, "objective", place)
             with self.source_errors(path):
                 kind = objectives[objective].value
-            known = {*inspect.signature(train).parameters, *inspect.signature(kind).parameters}
-            known -= {"objective", "data", "model", "out", "seed", "resume", "dry_run", "optimiser", "options"}
+            known = {*inspect.signature(train).parameters, *kind.option_names()}
+            known -= {"objective", "data", "model", "out", "seed", "resume", "dry_run", "options"}
             for option in step.options:
                 if option.replace("-", "_") not in known:
                     raise self.source.error(

@@ -48,6 +48,7 @@ def watch_parent() -> None:
 
 
 def _train(cell: Cell, store: Store) -> dict[str, Any]:
+    from saywhy.loop import read_run
     from saywhy.objectives import train
 
     config = cell.config
@@ -69,7 +70,8 @@ def _train(cell: Cell, store: Store) -> dict[str, Any]:
         **options,
     )
     log = part / "model" / "log.jsonl"
-    return {"fingerprint": trained.fingerprint, "log": _read_log(log) if log.exists() else []}
+    report = (read_run(part / "model") or {}).get("report", {})
+    return {"fingerprint": trained.fingerprint, "log": _read_log(log) if log.exists() else [], "report": report}
 
 
 def _evaluate(cell: Cell, store: Store) -> dict[str, Any]:
