@@ -167,6 +167,6 @@ def test_wrong_options(options: dict[str, Any], message: str) -> None:
 
 
 def test_registry() -> None:
-    assert set(networks.names()) >= {"gru", "lstm", "minilm", "text-transformer"}
+    assert set(networks.names()) >= {"gru", "lstm", "minilm", "rationalizer", "text-transformer"}
     assert networks["lstm"].value(EXAMPLES, "text", ("bad", "good"), 0)[0].config.cell == "lstm"
     assert {"epochs", "learning_rate", "batch_size"} <= networks["gru"].to_dict().keys()

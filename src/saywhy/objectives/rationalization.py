@@ -32,7 +32,7 @@ from saywhy.models.encoding import Encoded
 from saywhy.models.rationales import Reading, rationalizer_of, read_rationales
 from saywhy.models.rationalizer import Choice, Selector
 from saywhy.objectives.base import Objective, TrainingBatch
-from saywhy.objectives.sparsity import SparsityControl, find_collapse, position_agreement
+from saywhy.objectives.sparsity import START, SparsityControl, find_collapse, position_agreement
 from saywhy.ops.randomness import derive_seed
 from saywhy.ops.rationales import REDUCTIONS, sample_selection, selected_share, selection_penalty
 
@@ -76,7 +76,8 @@ class Rationalization(Objective):
         lambda2: weight of continuity.
         reduction: ``mean`` (a share of the batch, changes per pair of neighbours) or ``paper`` (per text, their sum).
         temperature: of the Gumbel-softmax.
-        anneal: share of the steps in which alpha comes down from one half; 0 in the papers.
+        anneal: share of the steps in which alpha comes down from nine tenths, where the selector then starts too; 0,
+            as in the papers, starts it at one half and asks for alpha at once.
     """
 
     tasks: ClassVar[tuple[str, ...]] = ("text", "pair")
@@ -113,6 +114,9 @@ class Rationalization(Objective):
             raise OptionError(f"anneal is a share of the steps, from 0 to less than 1, not {anneal}")
         asked = alpha if target_sparsity is None else target_sparsity
         self.control = SparsityControl(asked, target_sparsity, anneal)
+        if anneal > 0:
+            with torch.no_grad():
+                self.rationalizer.selector.head.bias.copy_(torch.tensor([1 - START, START]).log())
 
     # -- a step --------------------------------------------------------------------------------------------------
 

@@ -17,7 +17,7 @@ TOLERANCE = 0.02
 """The share selected may be off by so much."""
 GAIN = 0.05
 """How far alpha moves in a step for each unit by which the share is off."""
-START = 0.5
+START = 0.9
 """Where alpha comes down from."""
 MEMORY = 0.9
 """What is kept of the running share from step to step."""
@@ -33,8 +33,8 @@ class SparsityControl:
     of likelier choices in training batches, as a moving average, that is compared with the target; alpha integrates
     the difference. Without a target it stays.
 
-    With ``anneal`` alpha comes down from one half in that share of the steps: at first much is read, so that the
-    predictor has something to learn from before the selector has to be choosy.
+    With ``anneal`` alpha comes down from nine tenths in that share of the steps: at first nearly everything is read, so
+    that the predictor has something to learn from before the selector has to be choosy.
 
     Args:
         alpha: the share to ask for.
