@@ -42,7 +42,7 @@ def test_alpha_comes_down_and_stays_within_bounds() -> None:
     assert set(seen[5:]) == {0.2}
     stuck = SparsityControl(0.1, 0.1)
     run(stuck, 2000, 0.0)
-    assert stuck.alpha == pytest.approx(0.2)
+    assert stuck.alpha == pytest.approx(0.3)
 
 
 def test_micro_batches_count_together_and_the_state_is_kept() -> None:

@@ -72,8 +72,8 @@ class SparsityControl:
         share = chosen / max(1.0, words)
         self._average = share if self._average is None else MEMORY * self._average + (1 - MEMORY) * share
         moved = self.asked + GAIN * (self.target - self._average)
-        # Never so far that the regulariser asks for nothing, or for much more than twice as much.
-        self.asked = float(np.clip(moved, 0.3 * self._first, min(2.0 * self._first, 0.95)))
+        # Never so far that the regulariser asks for nothing, or for nearly everything.
+        self.asked = float(np.clip(moved, 0.3 * self._first, min(3.0 * self._first, 0.95)))
 
     def reached(self, share: float) -> bool:
         """Whether a share is near enough to the target; always without one."""
