@@ -142,7 +142,8 @@ def test_the_encoder_is_named_by_the_model(tmp_path: Path) -> None:
     further = quick("ver", model=tmp_path, model_options=None, max_steps=1)
     assert further.module.config.encoder["model_type"] == "bert"
     with pytest.raises(CapabilityError, match="is no rationalizer"):
-        quick("rnp", data=[saywhy.types.Example((t,), "neutral") for t in zoo.TEXTS * 4], model=zoo.shared())
+        data = [saywhy.types.Example((t,), zoo.LABELS[i % 3]) for i, t in enumerate(zoo.TEXTS * 4)]
+        quick("rnp", data=data, model=zoo.shared(), model_options=None)
 
 
 @pytest.mark.parametrize(
