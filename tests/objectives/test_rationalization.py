@@ -141,8 +141,8 @@ def test_the_encoder_is_named_by_the_model(tmp_path: Path) -> None:
     assert model.module.config.encoder["model_type"] == "bert"
     further = quick("ver", model=tmp_path, model_options=None, max_steps=1)
     assert further.module.config.encoder["model_type"] == "bert"
+    data = [saywhy.types.Example((t,), zoo.LABELS[i % 3]) for i, t in enumerate(zoo.TEXTS * 4)]
     with pytest.raises(CapabilityError, match="is no rationalizer"):
-        data = [saywhy.types.Example((t,), zoo.LABELS[i % 3]) for i, t in enumerate(zoo.TEXTS * 4)]
         quick("rnp", data=data, model=zoo.shared(), model_options=None)
 
 
