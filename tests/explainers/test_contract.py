@@ -18,9 +18,7 @@ from tests.models.test_architectures import recurrent
 
 # What only models offer that explain themselves is tested with these.
 METHODS = [
-    entry.name
-    for entry in methods
-    if not entry.fitted and "words" in entry.spaces and "rationale" not in entry.needs
+    entry.name for entry in methods if not entry.fitted and "words" in entry.spaces and "rationale" not in entry.needs
 ]
 ATTENTION = {"attention", "scaled-attention"}
 # Where it looks by default depends on rounding, and takes long on networks with random weights.
