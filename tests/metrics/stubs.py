@@ -9,7 +9,18 @@ import numpy as np
 
 from saywhy.data.words import example_words
 from saywhy.metrics import Workbench
-from saywhy.types import Alignments, Example, Explanation, Header, Prediction, Rationale, Span, Word, WordScores
+from saywhy.types import (
+    Alignments,
+    Example,
+    Explanation,
+    FreeText,
+    Header,
+    Prediction,
+    Rationale,
+    Span,
+    Word,
+    WordScores,
+)
 
 LABELS = ("negative", "positive")
 
@@ -156,3 +167,11 @@ def marked(text: str, *annotators: Sequence[tuple[int, int]], **facts) -> Exampl
     words = example_words(Example((text,)), "whitespace")
     rationales = tuple(tuple(Span(0, words[a].start, words[b - 1].end) for a, b in ranges) for ranges in annotators)
     return Example((text,), rationales=rationales, **facts)
+
+
+def sentence_bench(examples: Sequence[Example], **options) -> Workbench:
+    return make_bench(examples, space="sentences", **options)
+
+
+def say(example: Example, sentence: str) -> FreeText:
+    return FreeText(replace(header(example), space="sentences"), sentence=sentence, steps=((0.5, 0.5), (0.2, 0.8)))

@@ -182,7 +182,7 @@ def test_every_metric_of_alignments(cls, kind):
 
 @pytest.mark.parametrize("cls", [m for m in METHOD if "alignments" not in m.spaces], ids=lambda c: c.name)
 def test_metrics_of_words_refuse_alignments(cls):
-    with pytest.raises(SayWhyError, match="over words, not alignments; these metrics do: aorc"):
+    with pytest.raises(SayWhyError, match=f"over {cls.spaces[0]}, not alignments; these metrics do: aorc"):
         cls().check(pair_bench(pairs()))
 
 

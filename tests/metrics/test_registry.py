@@ -10,7 +10,7 @@ import pytest
 from saywhy.errors import OptionError, UnknownNameError
 from saywhy.metrics import Metric, TokenF1, expand_metrics, metrics
 
-from .stubs import contributions, make_bench, marked, whole_trial
+from .stubs import contributions, make_bench, marked, say, sentence_bench, whole_trial
 
 ENTRIES = list(metrics)
 
@@ -21,18 +21,25 @@ def bench():
     return make_bench([marked(t, [(1, 2)] if " " in t else [(0, 1)], truth=True, label="positive") for t in texts])
 
 
+@pytest.fixture(scope="module")
+def spoken():
+    texts = ["a great film so bad", "this awful story", "good"]
+    facts = {"label": "positive", "explanations": ("it is a great film", "this film is a great one")}
+    return sentence_bench([marked(t, [(0, 1)], **facts) for t in texts])
+
+
 def test_names():
     expected = (
-        "accuracy aorc attack-success auprc auroc compactness comprehensiveness contiguity exact-inc fidelity "
-        "flip-rate iou-f1 log-odds loo-correlation macro-f1 max-f1 method-jaccard model-jaccard sensitivity soft-inc "
-        "sufficiency token-f1 token-precision token-recall truth"
+        "accuracy aorc attack-success auprc auroc bleu compactness comprehensiveness contiguity exact-inc fidelity "
+        "flip-rate inter-rep iou-f1 log-odds loo-correlation macro-f1 max-f1 method-jaccard model-jaccard sensitivity "
+        "soft-inc sufficiency token-f1 token-precision token-recall truth"
     )
     assert [e.name for e in ENTRIES] == expected.split()
 
 
 # Those of alignments alone are in test_edge_cases and test_alignment_rationales.
-@pytest.mark.parametrize("entry", [e for e in ENTRIES if "words" in e.spaces], ids=lambda e: e.name)
-def test_every_metric_keeps_the_contract(entry, bench):
+@pytest.mark.parametrize("entry", [e for e in ENTRIES if e.spaces != ("alignments",)], ids=lambda e: e.name)
+def test_every_metric_keeps_the_contract(entry, bench, spoken):
     metric = entry.value()
     assert isinstance(metric, Metric)
     assert dataclasses.is_dataclass(metric)
@@ -40,9 +47,13 @@ def test_every_metric_keeps_the_contract(entry, bench):
     assert metric.of in ("method", "model")
     assert set(metric.options) == set(entry.value.option_names())
     assert type(metric)(**metric.options) == metric
-    metric.check(bench)
     assert entry.spaces == metric.spaces
-    trial = whole_trial(bench, contributions(bench))
+    if "sentences" in metric.spaces:
+        bench = spoken
+        trial = bench.trial("hand", [say(e, "it is a great film indeed") for e in bench.examples])
+    else:
+        trial = whole_trial(bench, contributions(bench))
+    metric.check(bench)
     metric.prepare(trial)
     result = metric.score(trial)
     assert result == metric.score(trial)

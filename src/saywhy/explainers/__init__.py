@@ -20,6 +20,7 @@ from saywhy.explainers.rationale import Rationale
 from saywhy.explainers.run import explain
 from saywhy.explainers.saliency_selector import SaliencySelector
 from saywhy.explainers.scaled_attention import ScaledAttention
+from saywhy.explainers.sentence import Sentence
 from saywhy.explainers.shapley import Shapley
 from saywhy.explainers.smat import Smat
 from saywhy.explainers.verdict import VerdictOptions
@@ -45,6 +46,7 @@ __all__ = [
     "Request",
     "SaliencySelector",
     "ScaledAttention",
+    "Sentence",
     "Shapley",
     "Smat",
     "VerdictOptions",

@@ -130,10 +130,12 @@ class Auto(Explainer):
         if name not in methods:
             return False
         entry = methods[name]
+        # A sentence explains as well as scores on words do; alignments are asked for by those who want them.
+        spaces = (*entry.spaces, "words") if entry.spaces == ("sentences",) else entry.spaces
         return (
             set(entry.needs) <= model.capabilities
             and (not entry.tasks or model.task.name in entry.tasks)
-            and self.space in entry.spaces
+            and self.space in spaces
             and not (entry.fitted and entry.value().lacks(model))
         )
 

@@ -12,6 +12,7 @@ from saywhy.metrics.attack_success import AttackSuccess
 from saywhy.metrics.auprc import Auprc
 from saywhy.metrics.auroc import Auroc
 from saywhy.metrics.base import Metric, metrics
+from saywhy.metrics.bleu import Bleu
 from saywhy.metrics.compactness import Compactness
 from saywhy.metrics.comparison import Comparison
 from saywhy.metrics.comprehensiveness import Comprehensiveness
@@ -20,6 +21,7 @@ from saywhy.metrics.evaluation import evaluate, expand_metrics
 from saywhy.metrics.fidelity import Fidelity
 from saywhy.metrics.flip_rate import FlipRate
 from saywhy.metrics.inclusion import ExactInc, SoftInc
+from saywhy.metrics.inter_rep import InterRep
 from saywhy.metrics.iou_f1 import IouF1
 from saywhy.metrics.log_odds import LogOdds
 from saywhy.metrics.loo_correlation import LooCorrelation
@@ -29,6 +31,7 @@ from saywhy.metrics.method_jaccard import MethodJaccard
 from saywhy.metrics.model_jaccard import ModelJaccard
 from saywhy.metrics.parts import Contributions, Origin, Parts
 from saywhy.metrics.sensitivity import Sensitivity
+from saywhy.metrics.sentences import human_sentences
 from saywhy.metrics.sufficiency import Sufficiency
 from saywhy.metrics.table import EvaluationTable
 from saywhy.metrics.token_overlap import TokenF1, TokenPrecision, TokenRecall
@@ -41,6 +44,7 @@ __all__ = [
     "AttackSuccess",
     "Auprc",
     "Auroc",
+    "Bleu",
     "Compactness",
     "Comparison",
     "Comprehensiveness",
@@ -50,6 +54,7 @@ __all__ = [
     "ExactInc",
     "Fidelity",
     "FlipRate",
+    "InterRep",
     "IouF1",
     "LogOdds",
     "LooCorrelation",
@@ -71,5 +76,6 @@ __all__ = [
     "Workbench",
     "evaluate",
     "expand_metrics",
+    "human_sentences",
     "metrics",
 ]

@@ -11,13 +11,13 @@ from saywhy.metrics.base import Metric, metrics
 from saywhy.metrics.parts import Origin, Parts, join_parts
 from saywhy.metrics.source import Numbered, Source, open_source
 from saywhy.metrics.table import EvaluationTable, Evidence
-from saywhy.metrics.trial import SPACES, Model, Trial, Workbench
-from saywhy.types import Example, Explanation
+from saywhy.metrics.trial import SENTENCES, SPACES, Model, Trial, Workbench
+from saywhy.types import Example, Explanation, FreeText
 
 if TYPE_CHECKING:
     from saywhy.data import Dataset
 
-__all__ = ["evaluate", "expand_metrics"]
+__all__ = ["evaluate", "expand_metrics", "own_space"]
 
 # Options of `explain` itself, which may stand among a method's own.
 _OF_EXPLAIN = frozenset({"target", "against", "seed", "batch_size", "truncation"})
@@ -55,12 +55,13 @@ def evaluate(
         methods: names of explanation methods, or explanations that are already there: ``{"mine": [...]}``, one for
             each example. May be empty if only the model is measured.
         metrics: names of metrics or of families (``faithfulness``, ``erasure``, ``readability``, ``agreement``,
-            ``robustness``, ``plausibility``, ``truth``, ``performance``), or `Metric` objects.
+            ``robustness``, ``plausibility``, ``truth``, ``sentences``, ``performance``), or `Metric` objects.
         split: of a dataset; by default ``test``, else ``dev``, else the first.
         limit: at most so many examples, drawn by ``seed`` and left in their order; these are held in memory.
         seed: of the draw, the methods and the bootstrap.
         batch_size: rows of a model call.
-        space: what is scored and erased: ``words``, or ``alignments`` of two texts, which methods are told too.
+        space: what is scored and erased: ``words``, or ``alignments`` of two texts, which methods are told too. Where
+            all explanations are sentences it is ``sentences`` by itself.
         erasure: how metrics remove words; ``delete``, or ``mask-token`` where positions must stay (span QA).
             Alignments are cut from the co-attention.
         truncation: what happens to texts that are too long.
@@ -84,8 +85,7 @@ def evaluate(
     _check(chosen, names, ready, extra)
     if keep < 0:
         raise OptionError(f"keep must be at least 0, not {keep}")
-    if space not in SPACES:
-        raise OptionError(f"unknown space {space!r}; use one of {', '.join(SPACES)}")
+    space = own_space(space, names, ready)
     loaded = _load(model)
     others = _others(against, chosen)
     if ready is None:
@@ -186,6 +186,19 @@ def expand_metrics(
     if not found:
         raise OptionError(f"no metric was asked for; there are {', '.join(metrics.names())}")
     return list(dict.fromkeys(found))
+
+
+def own_space(space: str, methods: Sequence[str], ready: Mapping[str, Sequence[Explanation]] | None = None) -> str:
+    """The space as given, or ``sentences`` where all the methods, or the explanations that are there, speak so."""
+    if space not in SPACES:
+        raise OptionError(f"unknown space {space!r}; use one of {', '.join(SPACES)}")
+    if ready is not None:
+        spoken = bool(ready) and all(isinstance(why, FreeText) for given in ready.values() for why in given)
+    else:
+        from saywhy.explainers.base import methods as known
+
+        spoken = bool(methods) and all(known[name].spaces == (SENTENCES,) for name in methods)
+    return SENTENCES if spoken and space == "words" else space
 
 
 def _check(

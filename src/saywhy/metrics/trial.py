@@ -15,7 +15,17 @@ from saywhy.metrics.erasures import Erasures, Space
 from saywhy.metrics.parts import Origin
 from saywhy.types import Example, Explanation, Prediction
 
-__all__ = ["SPACES", "Model", "SpaceMaker", "Trial", "Workbench", "alignment_space", "word_space"]
+__all__ = [
+    "SENTENCES",
+    "SPACES",
+    "Model",
+    "SpaceMaker",
+    "Trial",
+    "Workbench",
+    "alignment_space",
+    "no_space",
+    "word_space",
+]
 
 
 class Model(Protocol):
@@ -63,7 +73,16 @@ def alignment_space(bench: Workbench) -> Space:
     return AlignmentSpace(model, bench.examples, batch_size=bench.batch_size, truncation=bench.truncation)
 
 
-SPACES: Mapping[str, SpaceMaker] = {"words": word_space, "alignments": alignment_space}
+SENTENCES = "sentences"
+
+
+def no_space(bench: Workbench) -> Space:
+    """Of sentences nothing is erased."""
+    raise OptionError("explanations in sentences name no words of the input, so none can be erased")
+
+
+SPACES: Mapping[str, SpaceMaker] = {"words": word_space, "alignments": alignment_space, SENTENCES: no_space}
+"""What explanations are over; those in plain language are ``sentences``."""
 
 
 class Workbench:
@@ -72,7 +91,7 @@ class Workbench:
     Args:
         model: a `TextModel`.
         examples: what it is measured on.
-        space: what explanations are over: ``words`` or ``alignments``.
+        space: what explanations are over: ``words``, ``alignments`` or ``sentences``.
         erasure: how words are removed, or alignments cut.
         batch_size: rows of a model call.
         truncation: what happens to texts that are too long.

@@ -87,6 +87,8 @@ class AlignmentGrid:
 
         def edit(call: AttentionCall) -> Tensor:
             assert call.probabilities is not None
+            if call.kind in ("written", "reading"):
+                return call.probabilities  # pairs of words meet in the encoder only
             return call.probabilities * tables.get(call.kind, tables["self"]).to(call.probabilities.dtype)
 
         with tap_attention(self.network, AttentionTap(edit=edit)):

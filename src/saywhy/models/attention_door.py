@@ -146,7 +146,17 @@ def tap_attention(network: nn.Module, tap: AttentionTap) -> Iterator[AttentionTa
 
 
 def attention_kinds(network: nn.Module) -> dict[int, str]:
-    """For each module of a network, by id, what kind of attention a call from it would be."""
+    """For each module of a network, by id, what kind of attention a call from it would be.
+
+    A network that speaks has an encoder like any other; its decoder attends to what was ``written`` and, ``reading``,
+    to the input.
+    """
+    if getattr(network, "speaks", False):
+        return {
+            id(module): "reading" if "encoder_attn" in name else "written"
+            for name, module in network.named_modules()
+            if name.startswith("decoder.")
+        }
     if not getattr(getattr(network, "config", None), "is_encoder_decoder", False):
         return {}
     kinds = {}

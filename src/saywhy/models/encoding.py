@@ -202,6 +202,7 @@ class Encoder:
         splitter: how texts are cut into words.
         stride: share of a window that overlaps with the one before it.
         word_ids: number the words that may be left out, for networks that choose among them.
+        joint_choices: read a question and all its choices, at most so many, in one row; 0 makes a row of each.
     """
 
     tokenizer: Any
@@ -209,6 +210,7 @@ class Encoder:
     splitter: str = "unicode"
     stride: float = 0.25
     word_ids: bool = False
+    joint_choices: int = 0
     type_ids: bool = field(init=False)
 
     def __post_init__(self) -> None:
@@ -232,6 +234,8 @@ class Encoder:
         if example.choices:
             if len(example.texts) != 1:
                 raise InputError(f"{example.where()}: choices go with one text; join context and question into one")
+            if self.joint_choices:
+                return self._joint(example, words, truncation)
             pairs = [(example.texts[0], choice, (0, 1 + i)) for i, choice in enumerate(example.choices)]
         elif len(example.texts) == 2:
             pairs = [(example.texts[0], example.texts[1], (0, 1))]
@@ -305,6 +309,50 @@ class Encoder:
             numbered = _word_ids(pieces, words, example.meta.get("fixed", ())) if self.word_ids else None
             rows.append(Row(ids, types, pieces, offsets, fields, word_ids=numbered))
         return rows, notes
+
+    def _joint(self, example: Example, words: tuple[Word, ...], truncation: str) -> Encoded:
+        """Question and choices in one row, each behind a separator; the type of a piece is the number of its choice."""
+        if len(example.choices) > self.joint_choices:
+            raise InputError(
+                f"{example.where()}: {len(example.choices)} choices, the model knows at most {self.joint_choices}"
+            )
+        found = [self._tokenize([_encodable(text)], add_special_tokens=False)[0] for text in example.fields]
+        first, last = self._bounds()
+        size = sum(len(e.ids) for e in found) + len(first) + len(last) * len(found)
+        asked, notes = len(found[0].ids), []
+        if self.max_length is not None and size > self.max_length:
+            if truncation != "head":
+                raise TooLongError(
+                    f"{example.where()} has {size} pieces, the model reads {self.max_length}; use truncation='head'"
+                )
+            # Of a story with a question behind it the beginning goes; choices are never cut.
+            asked -= size - self.max_length
+            if asked < 1:
+                raise TooLongError(f"{example.where()}: the choices alone are longer than {self.max_length} pieces")
+            notes.append(f"cut to the last {asked} of {len(found[0].ids)} pieces of the question")
+            warnings.warn(f"{example.where()}: {notes[-1]}", SayWhyWarning, stacklevel=5)
+        ids, types, offsets = list(first), [0] * len(first), [(0, 0)] * len(first)
+        fields: list[int | None] = [None] * len(first)
+        for number, encoding in enumerate(found):
+            cut = len(encoding.ids) - asked if number == 0 else 0
+            ids += [*encoding.ids[cut:], *last]
+            offsets += [*encoding.offsets[cut:], *((0, 0) for _ in last)]
+            fields += [*(number for _ in encoding.ids[cut:]), *(None for _ in last)]
+            types += [number] * (len(encoding.ids) - cut + len(last))
+        row = Row(
+            np.asarray(ids, dtype=np.int64),
+            np.asarray(types, dtype=np.int64),
+            map_pieces(words, tuple(offsets), tuple(fields)),
+            tuple(offsets),
+            tuple(fields),
+        )
+        return Encoded(example, words, (row,), tuple(notes))
+
+    def _bounds(self) -> tuple[list[int], list[int]]:
+        """The special tokens before a row and behind each of its texts, where the tokenizer has some."""
+        names = [("cls_token_id", "bos_token_id"), ("sep_token_id", "eos_token_id")]
+        found = [next((i for n in pair if (i := getattr(self.tokenizer, n, None)) is not None), None) for pair in names]
+        return [i for i in found[:1] if i is not None], [i for i in found[1:] if i is not None]
 
     @property
     def filler(self) -> int:

@@ -12,6 +12,7 @@ from saywhy.models.esim import build_esim
 from saywhy.models.interpretable_attention import build_interpretable_attention
 from saywhy.models.minilm import build_minilm
 from saywhy.models.rationalizer import build_rationalizer
+from saywhy.models.mpii_building import build_mpii
 from saywhy.models.recurrent import build_recurrent
 from saywhy.models.text_transformer import build_text_transformer
 from saywhy.registry import Registry
@@ -52,6 +53,11 @@ networks.register(
     tasks=_ALL[:2],
     facts={"epochs": 10, "learning_rate": 1e-3, "batch_size": 64},
 )(build_rationalizer)
+    "mpii",
+    family="self-explaining",
+    tasks=_ALL[:3],
+    facts={"epochs": 10, "learning_rate": 1e-3, "batch_size": 32},
+)(build_mpii)
 networks.register(
     "minilm",
     family="pretrained",

@@ -24,6 +24,7 @@ __all__ = [
     "TASKS",
     "Choices",
     "Classification",
+    "JointChoices",
     "PairClassification",
     "SpanQA",
     "Task",
@@ -167,6 +168,16 @@ class Choices(Task):
         if not isinstance(example.label, int) or not 0 <= example.label < len(example.choices):
             raise InputError(f"{example.where()}: label {example.label!r} is not the index of one of the choices")
         return example.label
+
+
+class JointChoices(Choices):
+    """A question and all its choices in one row: the network itself has a score for each of them."""
+
+    def raw(self, network: nn.Module, batch: Batch) -> Tensor:  # noqa: D102
+        return network(**batch.inputs).logits
+
+    def combine(self, raw: Tensor, owner: Tensor, size: int) -> Tensor:  # noqa: D102
+        return raw[owner.argsort()]
 
 
 class SpanQA(Task):
@@ -313,8 +324,10 @@ def _logits_at(network: nn.Module, inputs: dict[str, Any], ends: Tensor) -> Tens
 TASKS: dict[str, type[Task]] = {cls.name: cls for cls in (Classification, PairClassification, Choices, SpanQA)}
 
 
-def make_task(name: str, labels: Sequence[str], pad_id: int) -> Task:
-    """The task of that name."""
+def make_task(name: str, labels: Sequence[str], pad_id: int, *, joint_choices: bool = False) -> Task:
+    """The task of that name; a network may read all choices in one row."""
     if name not in TASKS:
         raise InputError(f"unknown task {name!r}; known: {', '.join(TASKS)}")
+    if name == "choices" and joint_choices:
+        return JointChoices(labels, pad_id)
     return TASKS[name](labels, pad_id)

@@ -115,7 +115,9 @@ class WordSpace(RowSpace):
                 return self.model.task.raw(network, batch), keep
 
         # Not through the network's own attention mask: some networks also pool or count positions by it.
-        def weigh(call: AttentionCall) -> Tensor:
+        def weigh(call: AttentionCall) -> Tensor | None:
+            if call.kind == "written":
+                return None  # the words of an explanation are not those of the input
             weights = keep
             if call.kind == "decoder":
                 # The decoder of an encoder-decoder reads the same text one place to the right.

@@ -14,10 +14,10 @@ from saywhy.data import load_dataset
 from saywhy.data.corpus import datasets
 from saywhy.errors import SayWhyError
 from saywhy.explainers import methods
-from saywhy.explainers.inquiry import SPACES
 from saywhy.explainers.run import make_explainer
 from saywhy.metrics import expand_metrics
 from saywhy.metrics.base import Metric
+from saywhy.metrics.evaluation import own_space
 from saywhy.metrics.trial import Workbench
 from saywhy.models.networks import networks
 from saywhy.objectives import objectives, train
@@ -248,8 +248,6 @@ class _Planner:
                 yield group, of_methods
 
     def _check_names(self, step: EvaluateStep, at: tuple[str | int, ...]) -> list[Metric]:
-        if step.space not in SPACES:
-            raise self.source.error(f"unknown space {step.space!r}; use one of {', '.join(SPACES)}", (*at, "space"))
         titles: set[str] = set()
         for place, method in enumerate(step.methods):
             path = (*at, "methods", place)
@@ -258,6 +256,8 @@ class _Planner:
             if method.title in titles:
                 raise self.source.error(f"method {method.title!r} comes twice; give one of them a label", path)
             titles.add(method.title)
+        with self.source_errors((*at, "space")):
+            space = own_space(step.space, [m.name for m in step.methods])
         chosen: list[Metric] = []
         titles = set()
         for place, metric in enumerate(step.metrics):
@@ -269,10 +269,8 @@ class _Planner:
             with self.source_errors((*at, "metrics", place)):
                 found = expand_metrics(metric.name, metric.options, step.space)
             for one in found:
-                if step.space not in one.spaces:
-                    raise self.source.error(
-                        f"metric {one.name!r} does not apply to {step.space}", (*at, "metrics", place)
-                    )
+                if one.of == "method" and space not in one.spaces:
+                    raise self.source.error(f"metric {one.name!r} does not apply to {space}", (*at, "metrics", place))
                 if one.of == "method" and not step.methods:
                     raise self.source.error(
                         f"metric {one.name!r} measures explanations: name at least one method", (*at, "metrics", place)
@@ -300,7 +298,8 @@ class _Planner:
                     f"method {method.name!r} does {', '.join(entry.tasks)}; {data.title} is {task}",
                     (*at, "methods", place),
                 )
-        bench = Workbench(_Anything(), examples, erasure=step.erasure or "delete", space=step.space)
+        space = own_space(step.space, [m.name for m in step.methods])
+        bench = Workbench(_Anything(), examples, erasure=step.erasure or "delete", space=space)
         for place, metric in enumerate(step.metrics):
             for one in expand_metrics(metric.name, metric.options, step.space):
                 try:

@@ -1,0 +1,301 @@
+"""MPII's network: METHODS 7, numbers 38 and 39, and that it is a classifier like any other."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+import transformers
+
+import saywhy
+from saywhy.data import load_dataset
+from saywhy.errors import InputError, OptionError, TooLongError
+from saywhy.models import TextModel, load
+from saywhy.models.mpii_building import build_mpii
+from saywhy.models.sentences import follow, pad_sentences, speak, vocabulary_of
+from saywhy.types import Example
+from tests import zoo
+
+TINY: dict[str, Any] = {"layers": 1, "width": 32, "heads": 2, "longest": 12}
+ENCODER = {"layers": 1, "width": 32, "heads": 2, "vocabulary_size": 300}
+NLI = list(load_dataset("planted-nli", n={"train": 40, "dev": 1, "test": 1})["train"])
+CHOICES = list(load_dataset("planted-choices", n={"train": 30, "dev": 1, "test": 1})["train"])
+LABELS = ("entailment", "neutral", "contradiction")
+
+
+def nli(**options: Any) -> TextModel:
+    network, tokenizer = build_mpii(NLI, "pair", LABELS, 0, **{**TINY, "encoder_options": ENCODER, **options})
+    return TextModel(network, tokenizer, "pair", LABELS)
+
+
+def choices(**options: Any) -> TextModel:
+    network, tokenizer = build_mpii(CHOICES, "choices", (), 0, **{**TINY, "encoder_options": ENCODER, **options})
+    return TextModel(network, tokenizer, "choices")
+
+
+def inputs(model: TextModel, examples: list[Example]) -> dict[str, torch.Tensor]:
+    return model.task.collate(model.encode(examples)).inputs
+
+
+def gold(model: TextModel, examples: list[Example]) -> torch.Tensor:
+    known = vocabulary_of(model)
+    return pad_sentences([known.encode(e.explanations[0]) for e in examples], 0, 12)
+
+
+def same(some: Any, others: Any) -> None:
+    for one, other in zip(some, others, strict=True):
+        np.testing.assert_allclose(one.probabilities, other.probabilities, atol=1e-6)
+
+
+@torch.no_grad()
+@pytest.mark.parametrize("integration", ["full", "no-inference", "no-interpretation", "none"])
+def test_the_gates_are_shut_where_they_should_be(integration: str) -> None:
+    model = nli(integration=integration)
+    network: Any = model.module.eval()
+    ids, given = gold(model, NLI[:4]), inputs(model, NLI[:4])
+    scores, steps = network.teach(ids, **given)
+    moves = float((steps[:, 1:] - steps[:, :1]).abs().max())
+    assert (moves > 1e-4) == (integration in ("full", "no-inference"))
+    # With the words' gate shut the decoder is a plain one, whatever the label's layers hold.
+    for parameter in network.integration.labels.vector.parameters():
+        parameter.add_(1.0)
+    changed = float((network.teach(ids, **given)[0] - scores).abs().max())
+    assert (changed > 1e-4) == (integration in ("full", "no-interpretation"))
+
+
+@torch.no_grad()
+def test_gates_lie_between_zero_and_one() -> None:
+    network: Any = nli().module.eval()
+    seen: list[torch.Tensor] = []
+    for gate in (network.integration.word_gate, network.integration.label_gate):
+        gate.register_forward_hook(lambda *args: seen.append(torch.sigmoid(args[2])))
+    network.generate(**inputs(nli(), NLI[:4]))
+    values = torch.cat([v.flatten() for v in seen])
+    assert len(values) > 8
+    assert bool(((values > 0) & (values < 1)).all())
+
+
+@torch.no_grad()
+def test_a_plain_decoder_is_transformers_own() -> None:
+    """Number 38: with g = 0 the words' scores are those of the MBart decoder run on the same ids at once."""
+    model = nli(integration="no-inference")
+    network: Any = model.module.eval()
+    ids, given = gold(model, NLI[:4]), inputs(model, NLI[:4])
+    scores, _ = network.teach(ids, **given)
+    shifted = torch.cat([torch.ones_like(ids[:, :1]), ids[:, :-1]], dim=1)
+    memory = network.read(**given)
+    out = network.decoder(
+        input_ids=shifted, encoder_hidden_states=memory.hidden, encoder_attention_mask=memory.mask, use_cache=False
+    )
+    expected = out.last_hidden_state @ network.decoder.embed_tokens.weight.T + network.word_bias
+    torch.testing.assert_close(scores, expected, atol=1e-5, rtol=1e-4)
+
+
+@torch.no_grad()
+@pytest.mark.parametrize("make", [nli, choices])
+@pytest.mark.parametrize("feedback", ["token", "soft"])
+def test_with_and_without_a_cache_and_in_any_batch_it_says_the_same(make: Any, feedback: str) -> None:
+    model, examples = make(feedback=feedback), (NLI if make is nli else CHOICES)[:6]
+    network: Any = model.module.eval()
+    whole = network.generate(**inputs(model, examples))
+    slow = network.generate(**inputs(model, examples), cache=False)
+    assert torch.equal(whole.ids, slow.ids)
+    torch.testing.assert_close(whole.steps, slow.steps, atol=1e-4, rtol=1e-4)
+    for i, example in enumerate(examples):
+        alone = network.generate(**inputs(model, [example]))
+        size = int(alone.lengths[0])
+        assert alone.ids[0, :size].tolist() == whole.ids[i, : int(whole.lengths[i])].tolist()
+        torch.testing.assert_close(alone.logits[0], whole.logits[i], atol=1e-4, rtol=1e-4)
+
+
+@torch.no_grad()
+def test_the_label_is_read_at_the_end_and_stays() -> None:
+    model = nli()
+    network: Any = model.module.eval()
+    end = network.config.end_id
+    network.word_bias[end] += 0.0
+    found = None
+    for push in (0.0, 0.5, 1.0, 2.0, 4.0):  # until some sentences end before others
+        network.word_bias[end] = push
+        found = network.generate(**inputs(model, NLI[:20]))
+        if 1 < int(found.lengths.min()) < int(found.lengths.max()):
+            break
+    assert found is not None
+    short = int(found.lengths.argmin())
+    size = int(found.lengths[short])
+    assert size < found.ids.shape[1]
+    assert found.ids[short, size - 1] == end
+    assert bool((found.ids[short, size:] == network.config.pad_id).all())
+    torch.testing.assert_close(found.steps[short, size], found.logits[short])
+    torch.testing.assert_close(found.steps[short, -1], found.logits[short])
+    again = network.follow(found.ids, **inputs(model, NLI[:20]))
+    torch.testing.assert_close(again.logits, found.logits, atol=1e-4, rtol=1e-4)
+
+
+@torch.no_grad()
+@pytest.mark.parametrize("make", [nli, choices])
+def test_beams(make: Any) -> None:
+    model, examples = make(), (NLI if make is nli else CHOICES)[:4]
+    network: Any = model.module.eval()
+    given = inputs(model, examples)
+    greedy, beam = network.generate(**given), network.generate(**given, beams=4)
+    mean = [found.log_probability / found.lengths for found in (greedy, beam)]
+    assert bool((mean[1] >= mean[0] - 1e-4).all())
+    assert make is choices or bool((mean[1] > mean[0] + 1e-4).any())
+    # What the beam says of its best sentence is what the network says when that sentence is put into its mouth.
+    told = network.follow(beam.ids, **given)
+    torch.testing.assert_close(told.logits, beam.logits, atol=1e-4, rtol=1e-4)
+    barred = network.allowed(torch.zeros(1, network.decoder.config.vocab_size), 1).log_softmax(-1)
+    assert bool(torch.isfinite(barred[0, network.config.end_id]))
+    with pytest.raises(OptionError, match="beams go with the feedback of tokens"):
+        network.generate(**given, beams=2, feedback="soft")
+
+
+def test_gradients_reach_the_encoder_through_the_label() -> None:
+    model = nli()
+    network: Any = model.module.eval()
+    network(**inputs(model, NLI[:2])).logits[:, 0].sum().backward()
+    for part in (
+        network.encoder.embeddings.word_embeddings,
+        network.decoder.layers[0].fc1,
+        network.integration.reading,
+    ):
+        grads = [p.grad for p in part.parameters()]
+        assert all(g is not None for g in grads)
+        assert max(float(g.abs().max()) for g in grads) > 0
+
+
+@pytest.mark.parametrize("method", ["leave-one-out", "input-x-gradient", "attention"])
+def test_it_is_explained_like_any_classifier(method: str) -> None:
+    model = nli()
+    made: Any = saywhy.explain(model, NLI[:2], method)
+    for why, example, said in zip(made, NLI, model.predict(NLI[:2]), strict=False):
+        assert why.prediction.label == said.label
+        np.testing.assert_allclose(why.prediction.probabilities, said.probabilities, atol=1e-5)
+        assert len(why.scores) == len(model.words(example))
+        assert max(map(abs, why.scores)) > 0
+
+
+def test_erasing_by_attention_is_erasing() -> None:
+    """A piece that nobody attends to may be any other: also the decoder does not see it."""
+    model = nli()
+    one, other = (Example((f"The {w} met the dog.", "The dog met somebody.")) for w in ("cat", "fox"))
+    encoded = model.encode([one, other])
+    assert len(encoded[0].rows[0]) == len(encoded[1].rows[0])
+    from saywhy.models.word_space import WordSpace
+
+    def scores(example: Example, keep: list[float]) -> Any:
+        return WordSpace(model, [example], erasure="attention-mask").outputs(np.zeros(1, int), np.asarray([keep]))
+
+    keep = [1.0] * len(encoded[0].words)
+    assert float((scores(one, keep) - scores(other, keep)).abs().max()) > 1e-4
+    keep[1] = 0.0
+    torch.testing.assert_close(scores(one, keep), scores(other, keep))
+
+
+def test_the_sentence_of_a_model() -> None:
+    model = nli()
+    why = saywhy.explain(model, NLI[0])  # auto
+    assert why.method == "sentence"
+    assert why.kind == "free-text"
+    assert why.verdict is None
+    said = speak(model, model.encode(NLI[:3]))
+    assert why.sentence == said[0].sentence
+    assert len(why.steps) == len(why.sentence.split()) + 2
+    np.testing.assert_allclose(why.steps[-1], model.predict(NLI[0])[0].probabilities, atol=1e-5)
+    assert "leads from" in why.to_html() or "from the start" in why.to_html()
+    told = follow(model, model.encode(NLI[:3]), [s.sentence for s in said])
+    assert [t.sentence for t in told] == [s.sentence for s in said]
+
+
+def test_the_folder_loads(tmp_path: Path) -> None:
+    for name, model, example in (("a", nli(), NLI[0]), ("b", choices(choice_states="pooled"), CHOICES[0])):
+        model.save(tmp_path / name)
+        again = load(tmp_path / name)
+        assert again.fingerprint == model.fingerprint
+        same(again.predict(example), model.predict(example))
+        assert saywhy.explain(again, example).sentence == saywhy.explain(model, example).sentence
+
+
+@pytest.mark.parametrize("states", ["joint", "pooled"])
+def test_choices_are_read_in_one_row(states: str) -> None:
+    model = choices(choice_states=states)
+    example = CHOICES[0]
+    item = model.encode([example])[0]
+    (row,) = item.rows
+    assert row.types is not None
+    assert set(row.types.tolist()) == {0, 1, 2, 3, 4, 5}
+    assert all(t == f for t, f in zip(row.types.tolist(), row.fields, strict=True) if f is not None)
+    assert {w.field for w in item.words} == {0, 1, 2, 3, 4, 5}
+    (said,) = model.predict(example)
+    assert said.labels == example.choices
+    assert sum(said.probabilities) == pytest.approx(1.0)
+    fewer = Example(example.texts, choices=example.choices[:3])
+    assert len(model.predict([fewer, example])[0].probabilities) == 3
+    np.testing.assert_allclose(
+        model.predict([fewer, example])[0].probabilities, model.predict(fewer)[0].probabilities, atol=1e-5
+    )
+    why: Any = saywhy.explain(model, example, "leave-one-out")
+    assert any(w.field == 3 and s != 0 for w, s in zip(why.words, why.scores, strict=True))
+    with pytest.raises(InputError, match="6 choices, the model knows at most 5"):
+        model.predict(Example(example.texts, choices=(*example.choices, "another")))
+    long = Example((" ".join(["word"] * 600) + " who?",), choices=example.choices)
+    with pytest.raises(TooLongError, match="use truncation='head'"):
+        model.predict(long)
+    with pytest.warns(saywhy.errors.SayWhyWarning, match="cut to the last"):
+        assert model.predict(long, truncation="head")
+
+
+def test_pooled_choices_have_no_places() -> None:
+    """Renumbering the choices renumbers the scores, if the encoder does not tell their places."""
+    model = choices(choice_states="pooled")
+    network: Any = model.module.eval()
+    with torch.no_grad():
+        given = inputs(model, CHOICES[:2])
+        memory = network.read(**given)
+        order = torch.tensor([3, 1, 4, 0, 2])
+        first = network.integration.labels.first(memory)
+        turned = type(memory)(
+            memory.hidden, memory.mask, memory.first, memory.choices[:, order], memory.present[:, order]
+        )
+        torch.testing.assert_close(network.integration.labels.first(turned), first[:, order])
+
+
+def test_a_whole_sequence_to_sequence_model(tmp_path: Path) -> None:
+    tokenizer = zoo.byte_pieces(True)
+    config = transformers.BartConfig(
+        vocab_size=len(tokenizer), d_model=32, encoder_layers=1, decoder_layers=1, encoder_attention_heads=2,
+        decoder_attention_heads=2, encoder_ffn_dim=32, decoder_ffn_dim=32, max_position_embeddings=128,
+        pad_token_id=tokenizer.pad_token_id, bos_token_id=tokenizer.bos_token_id, eos_token_id=tokenizer.eos_token_id,
+        decoder_start_token_id=tokenizer.eos_token_id,
+    )  # fmt: skip
+    source = transformers.BartForConditionalGeneration(config)
+    source.save_pretrained(tmp_path / "bart")
+    tokenizer.save_pretrained(tmp_path / "bart")
+    network, tokenizer = build_mpii(NLI, "pair", LABELS, 0, seq2seq=tmp_path / "bart", longest=8)
+    torch.testing.assert_close(network.decoder.layers[0].fc1.weight, source.model.decoder.layers[0].fc1.weight)
+    torch.testing.assert_close(network.encoder.layers[0].fc1.weight, source.model.encoder.layers[0].fc1.weight)
+    model = TextModel(network, tokenizer, "pair", LABELS)
+    why = saywhy.explain(model, NLI[0])
+    assert why.method == "sentence"
+    np.testing.assert_allclose(why.steps[-1], model.predict(NLI[0])[0].probabilities, atol=1e-5)
+    known = vocabulary_of(model)
+    assert " ".join(w for w, _ in known.words(known.encode("A dull film."))) == "A dull film."
+    model.save(tmp_path / "mpii")
+    same(load(tmp_path / "mpii").predict(NLI[0]), model.predict(NLI[0]))
+
+
+def test_mistakes_are_named() -> None:
+    with pytest.raises(OptionError, match="unknown integration 'half'; use one of full"):
+        nli(integration="half")
+    with pytest.raises(OptionError, match="no explanations in words to learn from"):
+        build_mpii([Example(("a", "b"), "neutral")], "pair", LABELS, 0, **TINY)
+    with pytest.raises(OptionError, match="'gru' cannot be the encoder"):
+        nli(encoder="gru")
+    with pytest.raises(OptionError, match="encoder 'text-transformer' has no option depth"):
+        nli(encoder_options={"depth": 3})
+    with pytest.raises(OptionError, match="mpii does text, pair and choices"):
+        build_mpii(NLI, "span-qa", (), 0)

@@ -1,0 +1,101 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+import saywhy
+from saywhy.data import load_dataset
+from saywhy.errors import DataError, OptionError
+from saywhy.models import TextModel
+from saywhy.objectives import train
+from saywhy.types import Example
+
+TINY: dict[str, Any] = {
+    "layers": 1,
+    "width": 32,
+    "heads": 2,
+    "longest": 8,
+    "encoder_options": {"layers": 1, "width": 32, "heads": 2, "vocabulary_size": 200, "dropout": 0.0},
+    "dropout": 0.0,
+}
+
+
+def pets(n: int = 36) -> list[Example]:
+    """A pair whose first words decide, and why."""
+    animals, things = ["dog", "cat", "fox"], ["lamp", "cup", "book"]
+    made = []
+    for i in range(n):
+        one = (animals if i % 2 else things)[i // 2 % 3]
+        why = f"a {one} is {'an animal' if i % 2 else 'no animal'}"
+        made.append(Example((f"it is a {one}", "is it alive ?"), ("no", "yes")[i % 2], explanations=(why, "because")))
+    return made
+
+
+def learn(data: Any = None, objective: str = "mpii", model: Any = "mpii", **options: Any) -> TextModel:
+    given = {"epochs": 16, "batch_size": 12, "learning_rate": 5e-3, "quiet": True, "model_options": TINY, **options}
+    return train(objective, data or pets(), model, **given)
+
+
+def test_it_learns_label_and_sentence() -> None:
+    model = learn()
+    for example in pets(6):
+        why: Any = saywhy.explain(model, example)
+        assert why.prediction.label == example.label
+        assert why.sentence == example.explanations[0]
+
+
+def test_every_explanation_is_learned_if_asked_for() -> None:
+    from saywhy.loop import OptimiserSettings
+    from saywhy.objectives.mpii import Mpii
+
+    model = learn(epochs=1)
+    once, twice = (Mpii(model, OptimiserSettings(), explanations=n).items(pets(4), "error") for n in (1, 3))
+    assert [len(once), len(twice)] == [4, 8]
+    assert twice[1].example.explanations == ("because",)
+    with pytest.raises(OptionError, match="explanations must be at least 1"):
+        Mpii(model, OptimiserSettings(), explanations=0)
+
+
+def test_the_encoder_has_its_own_rate() -> None:
+    from saywhy.loop import OptimiserSettings
+    from saywhy.objectives.mpii import Mpii
+
+    rules = Mpii(learn(epochs=1), OptimiserSettings(learning_rate=1e-5), decoder_rate=1e-3).optimisers()
+    assert rules["model"].learning_rate == 1e-3
+    assert rules["model"].rates == {"encoder.": 1e-5}
+
+
+def test_mistakes_are_named() -> None:
+    with pytest.raises(DataError, match="has no explanation in words"):
+        learn([*pets(8), Example(("a", "b"), "yes")])
+    with pytest.raises(OptionError, match="trains the network mpii"):
+        train("mpii", pets(), "text-transformer")
+    with pytest.raises(OptionError, match="must not be negative"):
+        learn(start_weight=-1.0)
+
+
+def test_choices_are_learned() -> None:
+    animals = ["dog", "cat", "fox"]
+    data = [
+        Example((f"who is a {a} ?",), i % 3, choices=tuple(animals), explanations=(f"it is the {a}",))
+        for i, a in enumerate(animals * 12)
+    ]
+    model = learn(data)
+    assert [p.label for p in model.predict(data[:3])] == animals
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("data", ["planted-nli", "planted-choices"])
+def test_planted_reasons_are_named(data: str) -> None:
+    """The issue's bar: over 95 % of the labels, over 90 % of the sentences word for word."""
+    options = {"layers": 2, "width": 128, "encoder_options": {"layers": 3, "width": 128}}
+    if data == "planted-choices":
+        options["choice_states"] = "pooled"
+    model = train("mpii", data, "mpii", epochs=20, quiet=True, model_options=options)
+    test = list(load_dataset(data)["test"])
+    said: Any = saywhy.explain(model, test, "sentence")
+    right = [p.index == model.task.gold(e) for p, e in zip(model.predict(test), test, strict=True)]
+    assert sum(right) / len(right) > 0.95
+    exact = [w.sentence == e.explanations[0] for w, e in zip(said, test, strict=True)]
+    assert sum(exact) / len(exact) > 0.9
