@@ -7,9 +7,12 @@ import pytest
 import saywhy
 from saywhy.data import load_dataset
 from saywhy.errors import DataError, OptionError
+from saywhy.loop import OptimiserSettings
 from saywhy.models import TextModel
 from saywhy.objectives import train
+from saywhy.objectives.mpii import Mpii
 from saywhy.types import Example
+from tests import zoo
 
 TINY: dict[str, Any] = {
     "layers": 1,
@@ -32,7 +35,7 @@ def pets(n: int = 36) -> list[Example]:
     return made
 
 
-def learn(data: Any = None, objective: str = "mpii", model: Any = "mpii", **options: Any) -> TextModel:
+def learn(data: Any = None, objective: str = "mpii", model: Any = None, **options: Any) -> TextModel:
     given = {"epochs": 16, "batch_size": 12, "learning_rate": 5e-3, "quiet": True, "model_options": TINY, **options}
     return train(objective, data or pets(), model, **given)
 
@@ -46,9 +49,6 @@ def test_it_learns_label_and_sentence() -> None:
 
 
 def test_every_explanation_is_learned_if_asked_for() -> None:
-    from saywhy.loop import OptimiserSettings
-    from saywhy.objectives.mpii import Mpii
-
     model = learn(epochs=1)
     once, twice = (Mpii(model, OptimiserSettings(), explanations=n).items(pets(4), "error") for n in (1, 3))
     assert [len(once), len(twice)] == [4, 8]
@@ -58,9 +58,6 @@ def test_every_explanation_is_learned_if_asked_for() -> None:
 
 
 def test_the_encoder_has_its_own_rate() -> None:
-    from saywhy.loop import OptimiserSettings
-    from saywhy.objectives.mpii import Mpii
-
     rules = Mpii(learn(epochs=1), OptimiserSettings(learning_rate=1e-5), decoder_rate=1e-3).optimisers()
     assert rules["model"].learning_rate == 1e-3
     assert rules["model"].rates == {"encoder.": 1e-5}
@@ -70,7 +67,7 @@ def test_mistakes_are_named() -> None:
     with pytest.raises(DataError, match="has no explanation in words"):
         learn([*pets(8), Example(("a", "b"), "yes")])
     with pytest.raises(OptionError, match="trains the network mpii"):
-        train("mpii", pets(), "text-transformer")
+        Mpii(zoo.shared("bert"), OptimiserSettings())
     with pytest.raises(OptionError, match="must not be negative"):
         learn(start_weight=-1.0)
 

@@ -11,8 +11,8 @@ from saywhy.models.decomposable_attention import build_decomposable_attention
 from saywhy.models.esim import build_esim
 from saywhy.models.interpretable_attention import build_interpretable_attention
 from saywhy.models.minilm import build_minilm
-from saywhy.models.rationalizer import build_rationalizer
 from saywhy.models.mpii_building import build_mpii
+from saywhy.models.rationalizer import build_rationalizer
 from saywhy.models.recurrent import build_recurrent
 from saywhy.models.text_transformer import build_text_transformer
 from saywhy.registry import Registry
@@ -53,6 +53,7 @@ networks.register(
     tasks=_ALL[:2],
     facts={"epochs": 10, "learning_rate": 1e-3, "batch_size": 64},
 )(build_rationalizer)
+networks.register(
     "mpii",
     family="self-explaining",
     tasks=_ALL[:3],

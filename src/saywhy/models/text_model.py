@@ -65,7 +65,6 @@ class TextModel:
         accepted = inspect.signature(network.forward).parameters
         self.encoder.type_ids = self.encoder.type_ids and "token_type_ids" in accepted
         self.encoder.word_ids = "word_ids" in accepted
-        self.task: Task = make_task(task, labels, self.encoder.pad_id)
         joint = bool(getattr(network, "joint_choices", False))
         config: Any = getattr(network, "config", None)
         self.encoder.joint_choices = int(config.num_choices) if joint else 0
@@ -91,8 +90,6 @@ class TextModel:
         found = {"outputs", "gradients"}
         if self.encoder.word_ids:
             found.add("rationale")
-        """What explainers can ask: outputs, gradients, embeddings, attention, alignments of two texts, sentences."""
-        found = {"outputs", "gradients"}
         if getattr(self.network, "speaks", False):
             found.add("sentences")
         if self.network is not None and embedding_modules(self.network):
