@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 import torch
@@ -85,7 +85,7 @@ class LoopObjective:
     """
 
     players: dict[str, nn.Module]
-    distributed: ClassVar[bool] = True
+    distributed: bool = True
 
     def phases(self, batch: Any, step: Step) -> Iterator[Phase]:
         """The updates of one step, in order; every micro-batch of a step must yield the same sequence of players."""

@@ -19,7 +19,14 @@ from torch import Tensor, nn
 
 from saywhy.errors import CapabilityError
 
-__all__ = ["AttentionCall", "AttentionTap", "attention_kinds", "open_attention_door", "tap_attention"]
+__all__ = [
+    "AttentionCall",
+    "AttentionTap",
+    "attention_kinds",
+    "open_attention_door",
+    "tap_attention",
+    "weigh_pieces",
+]
 
 DOOR = "saywhy"
 _LARGEST_EXPONENT = 60.0
@@ -143,6 +150,24 @@ def tap_attention(network: nn.Module, tap: AttentionTap) -> Iterator[AttentionTa
         raise CapabilityError(
             f"{type(network).__name__} does not send its attention through transformers' attention interface"
         )
+
+
+def weigh_pieces(network: nn.Module, keep: Tensor) -> contextlib.AbstractContextManager[AttentionTap]:
+    """A tap under which each piece is attended to as far as it is kept (rows x L): 0 erases it.
+
+    Not through the network's own attention mask: some networks also pool or count positions by it.
+    """
+
+    def weigh(call: AttentionCall) -> Tensor | None:
+        if call.kind == "written":
+            return None  # the words of an explanation are not those of the input
+        weights = keep
+        if call.kind == "decoder":
+            # The decoder of an encoder-decoder reads the same text one place to the right.
+            weights = torch.cat([torch.ones_like(keep[:, :1]), keep[:, :-1]], dim=1)
+        return weights[:, None, None, :]
+
+    return tap_attention(network, AttentionTap(weigh=weigh))
 
 
 def attention_kinds(network: nn.Module) -> dict[int, str]:

@@ -21,7 +21,16 @@ from saywhy.models.encoding import Batch, content_mask
 from saywhy.models.tasks import Task
 from saywhy.models.text_model import TextModel
 
-__all__ = ["AttentionModule", "attach", "attached", "explained_forward", "kept_in", "restore", "spread_over_queries"]
+__all__ = [
+    "AttentionModule",
+    "attach",
+    "attached",
+    "explained_forward",
+    "freeze_all_but",
+    "kept_in",
+    "restore",
+    "spread_over_queries",
+]
 
 _kinds: dict[str, type[AttentionModule]] = {}
 M = TypeVar("M", bound="AttentionModule")
@@ -94,6 +103,13 @@ def attached(network: nn.Module | None, kind: type[M]) -> M | None:
     """The module of this kind that a network has, or None."""
     found = getattr(network, kind.attribute, None)
     return found if isinstance(found, kind) else None
+
+
+def freeze_all_but(network: nn.Module, module: AttentionModule, frozen: bool) -> None:
+    """Freeze a network except for one of its modules, or free all of it."""
+    own = {id(parameter) for parameter in module.parameters()}
+    for parameter in network.parameters():
+        parameter.requires_grad_(not frozen or id(parameter) in own)
 
 
 def explained_forward(

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from saywhy.errors import OptionError
-from saywhy.models.attention_door import AttentionCall, AttentionTap, tap_attention
+from saywhy.models.attention_door import weigh_pieces
 from saywhy.models.black_box import BlackBox
 from saywhy.models.differentiate import Loss
 from saywhy.models.embedding_door import look_up, replace_embeddings
@@ -114,17 +114,7 @@ class WordSpace(RowSpace):
             with replace_embeddings(network, batch.inputs["input_ids"], embeddings):
                 return self.model.task.raw(network, batch), keep
 
-        # Not through the network's own attention mask: some networks also pool or count positions by it.
-        def weigh(call: AttentionCall) -> Tensor | None:
-            if call.kind == "written":
-                return None  # the words of an explanation are not those of the input
-            weights = keep
-            if call.kind == "decoder":
-                # The decoder of an encoder-decoder reads the same text one place to the right.
-                weights = torch.cat([torch.ones_like(keep[:, :1]), keep[:, :-1]], dim=1)
-            return weights[:, None, None, :]
-
-        with tap_attention(network, AttentionTap(weigh=weigh)):
+        with weigh_pieces(network, keep):
             return self.model.task.raw(network, batch), keep
 
     def _black_box(self, model: BlackBox, owner: np.ndarray, keep: np.ndarray) -> Tensor:

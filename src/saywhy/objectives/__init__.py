@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from saywhy.objectives import fresh, mpii, plain, regex, rnp, ver  # noqa: F401 - they register themselves
+from saywhy.objectives import fresh, ivra, mpii, plain, regex, rnp, smat, ver  # noqa: F401 - they register themselves
 from saywhy.objectives.base import Objective, TrainingBatch, accuracy, objectives
 from saywhy.objectives.training import train
 

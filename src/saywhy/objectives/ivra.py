@@ -1,0 +1,307 @@
+"""IvRA: a model whose attention is trained to be simulatable, faithful and consistent."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import Any
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from saywhy.errors import CapabilityError, OptionError
+from saywhy.loop import OptimiserSettings, Phase, Step
+from saywhy.loop.objective import Loss
+from saywhy.models import Batch, Encoded, TextModel
+from saywhy.models.attention_door import weigh_pieces
+from saywhy.models.attention_module import attach, attached, explained_forward, freeze_all_but
+from saywhy.models.encoding import content_mask
+from saywhy.models.hidden_states import keep_hidden_states
+from saywhy.models.interpretable_attention import LEVELS, InterpretableAttention
+from saywhy.objectives.base import Objective, TrainingBatch, objectives
+from saywhy.objectives.student import Student, make_student, simulation_loss, unrolled_step
+from saywhy.ops.criteria import (
+    cluster_loss,
+    comprehensiveness_loss,
+    consistency_loss,
+    straight_through_top,
+    sufficiency_loss,
+)
+from saywhy.ops.divergences import kl_divergence
+
+__all__ = ["CRITERIA", "Ivra"]
+
+CRITERIA = ("sim", "comp", "suff", "cons")
+SHARES = (0.01, 0.05, 0.1, 0.2, 0.5)
+_JUDGED_ON = 256  # held-out examples on which the losses are compared from epoch to epoch
+_JUDGED_AT = (0.1,)
+
+
+@objectives.register(
+    "ivra", family="self-explaining", tasks=Objective.tasks, paper="Xie et al. 2024 (IvRA)", needs=("attention",)
+)
+class Ivra(Objective):
+    """Cross-entropy, and what explanations are asked for: any of simulatable, comprehensive, sufficient, consistent.
+
+    The model gets interpretable attention if it has none, and is trained with it. `method="ivra"` reads it off.
+
+    Reference: Xie, Vosoughi, Hassanpour: IvRA, EMNLP 2024, section 2.2 and appendix B. ``sim``: a student of the same
+    kind moves one step towards the model's answers and explanations; then the model moves so that one more such step,
+    which is differentiated through, would leave the student closer. ``comp`` and ``suff``: the loss of the predicted
+    label without the top words, and on them alone, against that on the whole text. ``cons``: the divergence of two
+    explanations over the distance of the texts' hidden states. Labels are the model's own predictions.
+
+    Departures: words are erased by weights on attention, as in UNIREX, with a straight-through gradient, so that
+    coefficients learn from the choice of words too. One share of words is drawn for each step (``shares="all"`` takes
+    the mean over all). The coefficients have a learning rate of their own: at one that suits a pretrained network they
+    would not move. The best epoch is the one with the least loss on held-out examples.
+
+    Args:
+        model: the model.
+        optimiser: how it is optimised.
+        criteria: any of ``sim``, ``comp``, ``suff`` and ``cons``, as a list or with commas; none is plain training.
+        norm: of the interpretable attention, if the model has none: ``softmax``, ``sparsemax`` or ``entmax15``.
+        levels: its trained coefficients, any of ``feature``, ``head`` and ``layer``.
+        reading: of its formula: ``joint``, ``coefficients`` or ``layers``.
+        coefficient_rate: highest learning rate of the coefficients.
+        frozen: train the coefficients only; the model's answers stay as they are.
+        shares: shares of the words that count as its top; ``all`` or ``one`` of IvRA's five, or numbers to draw from.
+        comp_margin: loss that removing the top words should cost.
+        suff_margin: by how much the top words alone should do better.
+        suff_loss: ``margin``, ``mae`` or ``kl``.
+        cons_loss: ``kl`` or ``cluster``.
+        sim_weight: of simulatability; likewise the next three.
+        comp_weight: of comprehensiveness.
+        suff_weight: of sufficiency.
+        cons_weight: of consistency.
+        sim_every: batches from one with simulatability, which costs most, to the next; its weight grows accordingly.
+        student: what the student starts from: a network's name, a folder, or the model itself with a new head.
+        student_rate: of its gradient descent.
+
+    Example:
+        >>> saywhy.train("ivra", data="imdb", model="minilm", criteria="comp", norm="sparsemax")  # doctest: +SKIP
+    """
+
+    def __init__(
+        self,
+        model: TextModel,
+        optimiser: OptimiserSettings,
+        *,
+        criteria: str | Sequence[str] = ("comp", "suff"),
+        norm: str | None = None,
+        levels: str | Sequence[str] | None = None,
+        reading: str | None = None,
+        coefficient_rate: float = 1e-2,
+        frozen: bool = False,
+        shares: str | Sequence[float] = "one",
+        comp_margin: float = 1.0,
+        suff_margin: float = 0.1,
+        suff_loss: str = "margin",
+        cons_loss: str = "kl",
+        sim_weight: float = 1.0,
+        comp_weight: float = 1.0,
+        suff_weight: float = 1.0,
+        cons_weight: float = 1.0,
+        sim_every: int = 1,
+        student: str | None = None,
+        student_rate: float = 5e-3,
+    ) -> None:
+        super().__init__(model, optimiser)
+        self.criteria = chosen_criteria(criteria)
+        self.weights = {"sim": sim_weight, "comp": comp_weight, "suff": suff_weight, "cons": cons_weight}
+        if min(self.weights.values()) < 0 or comp_margin < 0 or suff_margin < 0:
+            raise OptionError("weights and margins must not be negative")
+        if suff_loss not in ("margin", "mae", "kl"):
+            raise OptionError(f"suff_loss must be margin, mae or kl, not {suff_loss!r}")
+        if cons_loss not in ("kl", "cluster"):
+            raise OptionError(f"cons_loss must be kl or cluster, not {cons_loss!r}")
+        if sim_every < 1:
+            raise OptionError(f"sim_every must be at least 1, not {sim_every}")
+        self.shares, self.all_shares = _shares(shares)
+        self.margins, self.suff_loss, self.cons_loss = (comp_margin, suff_margin), suff_loss, cons_loss
+        self.sim_every, self.student_rate = sim_every, student_rate
+        self.module = _interpretable(model, norm, levels, reading)
+        self.frozen = frozen
+        if frozen:
+            freeze_all_but(model.module, self.module, True)
+        self.rules = {"model": replace(optimiser, rates={f"{self.module.attribute}.": coefficient_rate})}
+        self.student: Student | None = None
+        if "sim" in self.criteria:
+            self.student = make_student(model, InterpretableAttention, student, 0, **self.module.options)
+            self.players["student"] = self.student
+            self.rules["student"] = _descent(student_rate)
+            # Its step differentiates through another player's update.
+            self.distributed = False
+
+    def optimisers(self) -> dict[str, OptimiserSettings]:
+        """AdamW for the model, with another rate for its coefficients; plain gradient descent for the student."""
+        return self.rules
+
+    def train_mode(self, training: bool) -> None:
+        """Training or evaluation; outside of training nothing stays frozen."""
+        super().train_mode(training)
+        if self.frozen:
+            freeze_all_but(self.model.module, self.module, training)
+
+    @property
+    def period(self) -> int:
+        """Steps from one with the student to the next."""
+        return self.sim_every if self.student is not None else 1
+
+    def phases(self, batch: TrainingBatch, step: Step) -> Iterator[Phase]:
+        """The student's step, if it is due, then the model's."""
+        rows, items = self.anchored(batch)
+        simulated = self.student is not None and (step.index + 1) % self.sim_every == 0
+        if simulated:
+            yield Phase(("student",), lambda: self.student_loss(rows))
+        shares = self.shares if self.all_shares else (float(step.numpy("share").choice(self.shares)),)
+        yield Phase(("model",), lambda: self.loss(rows, items, shares, unrolled=simulated))
+
+    def loss(self, batch: Batch, items: Sequence[Encoded], shares: Sequence[float], *, unrolled: bool) -> Loss:
+        """The weighted sum of the criteria, and each of them for the log."""
+        network, task, wanted = self.players["model"], self.model.task, self.criteria
+        with keep_hidden_states(network) if "cons" in wanted else contextlib.nullcontext() as states:
+            raw, found = explained_forward(network, task, batch, self.module)
+        scores = task.combine(raw, batch.owner, batch.size)
+        examples = [item.example for item in items]
+        terms = {"classify": task.loss(network, batch, examples) if task.anchors else self._supervised(scores, items)}
+        labels = task.predicted(scores.detach())
+        if "comp" in wanted or "suff" in wanted:
+            made = [self.faithfulness(batch, scores, labels, found, share) for share in shares]
+            terms |= {name: torch.stack([one[name] for one in made]).mean() for name in made[0]}
+        if "cons" in wanted:
+            assert states is not None
+            content = content_mask(batch)
+            terms["cons"] = (
+                consistency_loss(found, content, states.value)
+                if self.cons_loss == "kl"
+                else cluster_loss(found, labels[batch.owner])
+            )
+        if unrolled:
+            terms["sim"] = self.simulatability(batch, labels, found)
+        scale = {**self.weights, "classify": 1.0, "sim": self.weights["sim"] * self.sim_every}
+        total = torch.stack([scale[name] * term for name, term in terms.items()]).sum()
+        return total, {name: term.detach() for name, term in terms.items()}
+
+    def faithfulness(
+        self, batch: Batch, scores: Tensor, labels: Tensor, found: Tensor, share: float
+    ) -> dict[str, Tensor]:
+        """Equations 10 and 11 (or 16, 17) at one share of the words."""
+        content = content_mask(batch)
+        top = straight_through_top(found, content, share)
+        whole = F.cross_entropy(scores, labels, reduction="none")
+        terms = {}
+        if "comp" in self.criteria:
+            without = F.cross_entropy(self._erased(batch, 1 - top * content), labels, reduction="none")
+            terms["comp"] = comprehensiveness_loss(whole, without, self.margins[0]).mean()
+        if "suff" in self.criteria:
+            kept = self._erased(batch, torch.where(content, top, torch.ones_like(top)))
+            alone = F.cross_entropy(kept, labels, reduction="none")
+            if self.suff_loss == "margin":
+                terms["suff"] = sufficiency_loss(whole, alone, self.margins[1]).mean()
+            elif self.suff_loss == "mae":
+                terms["suff"] = (alone - whole).abs().mean()
+            else:
+                terms["suff"] = kl_divergence(kept.softmax(-1), scores.softmax(-1)).mean()
+        return terms
+
+    def simulatability(self, batch: Batch, labels: Tensor, found: Tensor) -> Tensor:
+        """Equation 15: the loss of the student behind one more step, as a function of the model's explanations."""
+        assert self.student is not None
+
+        def apart(scores: Tensor, shares: Tensor) -> Tensor:
+            return simulation_loss(scores, shares, labels, found, batch)
+
+        moved = unrolled_step(self.student, batch, apart, self.student_rate)
+        return apart(*torch.func.functional_call(self.student, dict(moved), (batch, True)))
+
+    def student_loss(self, batch: Batch) -> Tensor:
+        """Equation 14: how far the student is from the model, whose explanations are fixed here."""
+        assert self.student is not None
+        with torch.no_grad():
+            raw, found = explained_forward(self.players["model"], self.model.task, batch, self.module)
+        labels = self.model.task.predicted(self.model.task.combine(raw, batch.owner, batch.size))
+        scores, shares = self.student(batch)
+        return simulation_loss(scores, shares, labels, found, batch)
+
+    def anchored(self, batch: TrainingBatch) -> TrainingBatch:
+        """The batch with what each example is asked about, where that is the model's own answer (span QA)."""
+        rows, items = batch
+        if not self.model.task.anchors:
+            return batch
+        with self.model.evaluation() as network, torch.no_grad():
+            items = self.model.task.anchored(network, items)
+        return self.model.task.collate(items).to(rows.owner.device), items
+
+    def score(self, items: Sequence[Encoded], batch_size: int) -> float:
+        """The loss on held-out examples, negative: without dropout, at a tenth of the words, nothing unrolled."""
+        some = items[:: max(1, len(items) // _JUDGED_ON)][:_JUDGED_ON]
+        total = 0.0
+        for start in range(0, len(some), batch_size):
+            part = list(some[start : start + batch_size])
+            rows, anchored = self.anchored(self.collate(part))
+            result = self.loss(rows, anchored, _JUDGED_AT, unrolled=False)
+            value = float(result[0] if isinstance(result, tuple) else result)
+            if self.student is not None:
+                value += self.weights["sim"] * float(self.student_loss(rows))
+            total += value * len(part)
+        return -total / len(some)
+
+    def _supervised(self, scores: Tensor, items: Sequence[Encoded]) -> Tensor:
+        gold = torch.tensor([self.model.task.gold(item.example) for item in items], device=scores.device)
+        return F.cross_entropy(scores, gold)
+
+    def _erased(self, batch: Batch, keep: Tensor) -> Tensor:
+        network, task = self.players["model"], self.model.task
+        with weigh_pieces(network, keep):
+            return task.combine(task.raw(network, batch), batch.owner, batch.size)
+
+
+def chosen_criteria(given: str | Sequence[str]) -> tuple[str, ...]:
+    """Criteria from a list or from names with commas, in the paper's order.
+
+    Example:
+        >>> chosen_criteria("cons,sim")
+        ('sim', 'cons')
+    """
+    names = [name.strip() for name in given.split(",")] if isinstance(given, str) else list(given)
+    unknown = [name for name in names if name and name not in CRITERIA]
+    if unknown:
+        raise OptionError(f"unknown criteria {', '.join(unknown)}; known: {', '.join(CRITERIA)}")
+    return tuple(name for name in CRITERIA if name in names)
+
+
+def _interpretable(
+    model: TextModel, norm: str | None, levels: str | Sequence[str] | None, reading: str | None
+) -> InterpretableAttention:
+    if "attention" not in model.capabilities:
+        raise CapabilityError(f"attention cannot be trained: {model.no_attention or 'the network has none'}")
+    there = attached(model.module, InterpretableAttention)
+    if isinstance(levels, str):
+        levels = [level.strip() for level in levels.split(",")]
+    given: dict[str, Any] = {"norm": norm, "levels": levels, "reading": reading}
+    given = {name: value for name, value in given.items() if value is not None}
+    if there is None:
+        made = InterpretableAttention.of(model, **{"levels": LEVELS, **given})
+        attach(model.module, made)
+        return made
+    differ = [n for n, value in given.items() if (sorted(value) if n == "levels" else value) != (
+        sorted(there.levels) if n == "levels" else there.options[n])]  # fmt: skip
+    if differ:
+        raise OptionError(f"the model's interpretable attention has another {', '.join(differ)}; leave the option out")
+    return there
+
+
+def _shares(given: str | Sequence[float]) -> tuple[tuple[float, ...], bool]:
+    if given in ("one", "all"):
+        return SHARES, given == "all"
+    numbers = () if isinstance(given, str) else tuple(float(x) for x in given)
+    if not numbers or not all(0 < x <= 1 for x in numbers):
+        raise OptionError(f"shares must be 'one', 'all' or numbers between 0 and 1, not {given!r}")
+    return numbers, False
+
+
+def _descent(rate: float) -> OptimiserSettings:
+    return OptimiserSettings(name="sgd", learning_rate=rate, weight_decay=0.0, schedule="constant", warmup=0.0)

@@ -1,0 +1,121 @@
+"""What IvRA asks of explanations, as losses: comprehensive, sufficient, consistent; and which words are on top."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from saywhy.ops.divergences import kl_divergence
+
+__all__ = [
+    "cluster_loss",
+    "comprehensiveness_loss",
+    "consistency_loss",
+    "smoothed_kl",
+    "straight_through_top",
+    "sufficiency_loss",
+]
+
+_SMOOTH = 1e-8
+_NEAR = 1e-6
+
+
+def straight_through_top(shares: Tensor, content: Tensor, ratio: float) -> Tensor:
+    """1 at the top pieces of each row and 0 elsewhere, with the gradient of the shares, rows x L.
+
+    Choosing the top has no gradient. The gradient that arrives at the mask is passed on to the shares, divided by the
+    largest of their row, as if the mask were they. At least one piece is chosen, where there is any; ties go to the
+    earlier one.
+
+    Reference: IvRA, section 2.2.2 (the mask t); UNIREX rounds the number in this way.
+
+    Example:
+        >>> shares = torch.tensor([[0.1, 0.6, 0.3, 0.0]])
+        >>> straight_through_top(shares, torch.tensor([[True, True, True, False]]), 0.5).tolist()
+        [[0.0, 1.0, 1.0, 0.0]]
+    """
+    size = content.sum(-1, keepdim=True)
+    count = torch.minimum((ratio * size).round().clamp_min(1), size)
+    order = shares.detach().masked_fill(~content, -1.0).argsort(dim=-1, descending=True, stable=True)
+    rank = order.argsort(dim=-1)
+    top = ((rank < count) & content).to(shares.dtype)
+    relative = shares / shares.detach().amax(-1, keepdim=True).clamp_min(_SMOOTH)
+    return top + relative - relative.detach()
+
+
+def comprehensiveness_loss(whole: Tensor, without: Tensor, margin: float = 1.0) -> Tensor:
+    """Losses (n,) of the label on the whole text and without its top words: 0 where these cost at least ``margin``.
+
+    Reference: IvRA, equation 10.
+
+    Example:
+        >>> comprehensiveness_loss(torch.tensor([0.1, 0.1]), torch.tensor([2.0, 0.1])).tolist()
+        [0.0, 1.0]
+    """
+    return margin + (whole - without).clamp_min(-margin)
+
+
+def sufficiency_loss(whole: Tensor, alone: Tensor, margin: float = 0.1) -> Tensor:
+    """Losses (n,) of the label on the whole text and on its top words alone: 0 where these do better by ``margin``.
+
+    Reference: IvRA, equation 11.
+
+    Example:
+        >>> sufficiency_loss(torch.tensor([0.5]), torch.tensor([0.5])).tolist()
+        [0.1...]
+    """
+    return margin + (alone - whole).clamp_min(-margin)
+
+
+def smoothed_kl(p: Tensor, q: Tensor, inside: Tensor) -> Tensor:
+    """KL(p || q) along the last dimension over the places inside, (..., n) to (...), finite where either is 0."""
+    p, q = ((x + _SMOOTH) * inside for x in (p, q))
+    p, q = (x / x.sum(-1, keepdim=True).clamp_min(_SMOOTH) for x in (p, q))
+    return kl_divergence(p, q)
+
+
+def consistency_loss(shares: Tensor, content: Tensor, states: Tensor) -> Tensor:
+    """How different the explanations of texts are that the model sees as similar; the mean over all pairs.
+
+    The divergence of two explanations, the same both ways, over how far the hidden states are apart.
+
+    Reference: IvRA, equations 13 and 19; appendix B.4.2 for the distance.
+
+    Departures: positions beyond a text count as empty. Distances are in units of their mean over the batch: otherwise
+    the size of the loss is a matter of how wide the network and how long the texts are.
+
+    Args:
+        shares: explanations, n x L.
+        content: where the pieces of words are, n x L.
+        states: hidden states, the mean over layers, n x L x d.
+    """
+    n = len(shares)
+    first, second = torch.triu_indices(n, n, 1, device=shares.device)
+    if not len(first):
+        return shares.sum() * 0.0
+    flat = (states.float() * content.unsqueeze(-1)).flatten(1)
+    distance = (flat[first] - flat[second]).square().sum(-1).clamp_min(_NEAR**2).sqrt()
+    either = content[first] | content[second]
+    divergence = smoothed_kl(shares[first], shares[second], either) + smoothed_kl(shares[second], shares[first], either)
+    return (divergence / 2 * distance.detach().mean() / (distance + _NEAR)).mean()
+
+
+def cluster_loss(shares: Tensor, labels: Tensor) -> Tensor:
+    """How far the explanations (n x L) of one label are apart, less how far those of different labels are.
+
+    Squared Euclidean distances, the mean over pairs of either kind.
+
+    Reference: IvRA, equation 20, whose second term has lost its minus.
+
+    Example:
+        >>> shares = torch.tensor([[1.0, 0.0], [1.0, 0.0], [0.0, 1.0]])
+        >>> float(cluster_loss(shares, torch.tensor([0, 0, 1])))
+        -2.0
+    """
+    n = len(shares)
+    first, second = torch.triu_indices(n, n, 1, device=shares.device)
+    distance = (shares[first] - shares[second]).square().sum(-1)
+    same = (labels[first] == labels[second]).to(distance.dtype)
+    near = (distance * same).sum() / same.sum().clamp_min(1)
+    far = (distance * (1 - same)).sum() / (1 - same).sum().clamp_min(1)
+    return near - far
