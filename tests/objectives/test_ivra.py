@@ -1,0 +1,317 @@
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+import saywhy
+from saywhy.errors import CapabilityError, OptionError
+from saywhy.loop import OptimiserSettings, Step
+from saywhy.models import TextModel, load
+from saywhy.models.attention_module import attach, attached, explained_forward
+from saywhy.models.encoding import content_mask
+from saywhy.models.interpretable_attention import InterpretableAttention
+from saywhy.models.smat_attention import SmatAttention
+from saywhy.objectives import train
+from saywhy.objectives.ivra import CRITERIA, Ivra
+from saywhy.objectives.smat import Smat
+from saywhy.objectives.student import Student, make_student, unrolled_step
+from saywhy.types import Example, Span
+from tests import zoo
+
+from .test_training import SMALL, reviews, same
+
+STEP = Step(index=0, total=10, epoch=0, seed=0)
+EXAMPLES = [Example((text,), label=zoo.LABELS[i % 3]) for i, text in enumerate(zoo.TEXTS)]
+QUESTIONS = [Example((q["question"],), choices=tuple(q["choices"]), label=0) for q in zoo.QUESTIONS]
+CONTEXTS = [Example(texts, answers=(Span(1, 0, 9),)) for texts in zoo.CONTEXTS]
+
+
+def made(model: TextModel, examples: list[Example] | None = None, **options: Any) -> tuple[Ivra, Any, Any]:
+    objective = Ivra(model, OptimiserSettings(), **options)
+    batch, items = objective.anchored(objective.collate(objective.items(examples or EXAMPLES, "error")))
+    return objective, batch, items
+
+
+def loss(objective: Ivra, batch: Any, items: Any, share: float = 0.2, unrolled: bool = False) -> tuple[Tensor, Any]:
+    return objective.loss(batch, items, (share,), unrolled=unrolled)  # type: ignore[return-value]
+
+
+def quick(objective: str = "ivra", **options: Any) -> TextModel:
+    given = {"epochs": 2, "batch_size": 8, "learning_rate": 3e-3, "model_options": SMALL, **options}
+    return train(objective, reviews(24), "text-transformer", **given)
+
+
+@pytest.mark.parametrize("criterion", CRITERIA)
+@pytest.mark.parametrize("norm", ["softmax", "sparsemax"])
+def test_every_criterion_reaches_every_coefficient_and_the_network(criterion: str, norm: str) -> None:
+    model = zoo.classifier()
+    objective, batch, items = made(model, criteria=criterion, norm=norm)
+    model.module.zero_grad()
+    total, terms = loss(objective, batch, items, unrolled=criterion == "sim")
+    assert set(terms) == {"classify", criterion}
+    assert float(terms[criterion]) > 0
+    (total - objective._supervised(model.task.scores(model.module, batch), items)).backward()
+    for name, parameter in objective.module.named_parameters():
+        assert parameter.grad is not None, name
+        assert bool(parameter.grad.isfinite().all()), name
+        assert float(parameter.grad.abs().max()) > 0, name
+    query = model.module.bert.encoder.layer[0].attention.self.query.weight.grad
+    assert float(query.abs().max()) > 0
+
+
+@pytest.mark.parametrize("architecture", ["roberta", "electra", "distilbert", "modernbert", "gpt2", "llama", "bart"])
+def test_all_criteria_on_other_architectures(architecture: str) -> None:
+    model = zoo.classifier(architecture)
+    objective, batch, items = made(model, criteria=CRITERIA, norm="sparsemax")
+    total, terms = loss(objective, batch, items, unrolled=True)
+    total.backward()
+    assert set(terms) == {"classify", *CRITERIA}
+    for name, parameter in objective.module.named_parameters():
+        assert parameter.grad is not None
+        assert bool(parameter.grad.isfinite().all())
+        assert float(parameter.grad.abs().max()) > 0, name
+
+
+@pytest.mark.parametrize(("maker", "examples"), [(zoo.chooser, QUESTIONS), (zoo.reader, CONTEXTS)])
+def test_all_criteria_on_other_tasks(maker: Any, examples: list[Example]) -> None:
+    model = maker()
+    objective, batch, items = made(model, examples, criteria="sim,comp,suff,cons")
+    total, terms = loss(objective, batch, items, unrolled=True)
+    total.backward()
+    assert all(bool(value.isfinite()) for value in terms.values())
+    assert float(objective.module.head.grad.abs().max()) > 0  # type: ignore[union-attr]
+    assert np.isfinite(objective.score(objective.items(examples, "error"), 2))
+
+
+def test_faithfulness_is_measured_by_erasing_the_top_words() -> None:
+    model = zoo.classifier()
+    objective, batch, items = made(model, criteria="comp,suff")
+    _, terms = loss(objective, batch, items, share=0.2)
+    with torch.no_grad():
+        raw, found = explained_forward(model.module, model.task, batch, objective.module)
+    labels, whole = raw.argmax(-1), F.cross_entropy(raw, raw.argmax(-1), reduction="none")
+    comp, suff = [], []
+    for i, item in enumerate(items):
+        inside = torch.nonzero(content_mask(batch)[i]).squeeze(1)
+        count = max(1, round(0.2 * len(inside)))
+        top = inside[found[i, inside].argsort(descending=True, stable=True)[:count]]
+        for gone, collected, sign in ((top, comp, -1), (sorted(set(inside.tolist()) - set(top.tolist())), suff, 1)):
+            # By the network's own mask: this one pools at its first position, so that both are the same.
+            mask = batch.inputs["attention_mask"][i : i + 1].clone()
+            mask[0, list(gone)] = 0
+            inputs = {k: v[i : i + 1] for k, v in batch.inputs.items()} | {"attention_mask": mask}
+            with torch.no_grad():
+                out = F.cross_entropy(model.module(**inputs).logits, labels[i : i + 1])
+            margin = 1.0 if sign < 0 else 0.1
+            collected.append(margin + max(-margin, sign * float(out - whole[i])))
+        assert len(item.rows) == 1
+    assert float(terms["comp"]) == pytest.approx(np.mean(comp), rel=1e-3)
+    assert float(terms["suff"]) == pytest.approx(np.mean(suff), rel=1e-3)
+
+
+def test_other_losses_and_margins() -> None:
+    model = zoo.classifier()
+    values = {}
+    for name, options in {
+        "margin": {},
+        "wide": {"suff_margin": 0.5},
+        "mae": {"suff_loss": "mae"},
+        "kl": {"suff_loss": "kl"},
+    }.items():
+        objective, batch, items = made(model, criteria="suff", **options)
+        values[name] = float(loss(objective, batch, items)[1]["suff"])
+    assert len({round(v, 5) for v in values.values()}) == 4
+    assert min(values.values()) >= 0
+    objective, batch, items = made(model, criteria="cons", cons_loss="cluster")
+    assert float(loss(objective, batch, items)[1]["cons"]) != 0
+
+
+def test_weights_count() -> None:
+    model = zoo.classifier()
+    objective, batch, items = made(model, criteria="comp,suff,cons", comp_weight=2.0, suff_weight=0.5, cons_weight=3.0)
+    total, terms = loss(objective, batch, items)
+    expected = terms["classify"] + 2 * terms["comp"] + 0.5 * terms["suff"] + 3 * terms["cons"]
+    torch.testing.assert_close(total.detach(), expected)
+
+
+def test_without_criteria_it_is_plain_training() -> None:
+    plain, bare = quick("plain", epochs=1), quick(criteria="", epochs=1)
+    assert attached(bare.module, InterpretableAttention) is not None
+    own = {k: v for k, v in bare.module.state_dict().items() if not k.startswith("interpretable")}
+    assert all(torch.equal(own[k], v) for k, v in plain.module.state_dict().items())
+
+
+def test_training_saves_and_resumes_to_the_same_bits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    options = {"criteria": "sim,comp", "norm": "sparsemax", "checkpoint_every": 1, "batch_size": 12}
+    whole = quick(**options, out=tmp_path / "whole")
+    loaded = load(tmp_path / "whole")
+    assert loaded.fingerprint == whole.fingerprint
+    text = reviews(1)[0].texts[0]
+    one, other = (saywhy.explain(m, text, "ivra") for m in (loaded, whole))
+    np.testing.assert_allclose(one.scores, other.scores, atol=1e-6)  # type: ignore[attr-defined]
+
+    def stopped(self: Ivra, batch: Any, step: Step) -> Any:
+        if step.index == 3:
+            raise KeyboardInterrupt
+        return phases(self, batch, step)
+
+    phases = Ivra.phases
+    monkeypatch.setattr(Ivra, "phases", stopped)
+    with pytest.raises(KeyboardInterrupt):
+        quick(**options, out=tmp_path / "part")
+    monkeypatch.setattr(Ivra, "phases", phases)
+    assert same(quick(**options, out=tmp_path / "part"), whole)
+
+
+def test_frozen_training_moves_the_coefficients_only() -> None:
+    start = quick("plain")
+    model = train("ivra", reviews(24), start, epochs=1, batch_size=8, criteria="comp,suff", frozen=True)
+    before = start.module.state_dict()
+    for name, value in model.module.state_dict().items():
+        assert name.startswith("interpretable") or torch.equal(value, before[name])
+    assert float((model.module.interpretable_attention.head - 1).abs().max()) > 1e-3  # type: ignore[union-attr]
+    assert all(p.requires_grad for p in model.module.parameters())
+
+
+@pytest.mark.slow
+def test_training_for_a_criterion_lowers_its_loss() -> None:
+    start = train("plain", reviews(48), "text-transformer", epochs=20, learning_rate=1e-2, model_options=SMALL)
+    losses = {}
+    for criteria in ("", "comp"):
+        model = train(
+            "ivra", reviews(48), start, epochs=10, batch_size=8, learning_rate=3e-3, criteria=criteria,
+            shares=[0.2], coefficient_rate=0.05,
+        )  # fmt: skip
+        objective, batch, items = made(model, reviews(48), criteria="comp")
+        with torch.no_grad():
+            losses[criteria] = float(loss(objective, batch, items, share=0.2)[1]["comp"])
+    assert losses["comp"] < 0.8 * losses[""]
+
+
+# -- students ---------------------------------------------------------------------------------------------------------
+
+
+class Toy(Student):
+    """Two parameters: one answers, one explains."""
+
+    def __init__(self) -> None:
+        nn.Module.__init__(self)
+        self.a, self.b = nn.Parameter(torch.tensor(0.3).double()), nn.Parameter(torch.tensor(-0.2).double())
+
+    def forward(self, batch: Any, explicit: bool = False) -> tuple[Tensor, Tensor]:
+        return torch.tanh(self.a * batch), torch.sigmoid(self.a * self.b + batch)
+
+
+def test_the_unrolled_step_has_the_gradient_of_finite_differences() -> None:
+    student, batch = Toy(), torch.tensor([0.5, -1.0, 2.0]).double()
+
+    def outer(teacher: Tensor) -> Tensor:
+        def apart(scores: Tensor, shares: Tensor) -> Tensor:
+            return (scores - 0.5).square().mean() + (
+                shares - torch.sigmoid(teacher[0] * batch + teacher[1])
+            ).square().mean()
+
+        moved = unrolled_step(student, batch, apart, rate=0.7)
+        return apart(*torch.func.functional_call(student, dict(moved), (batch, True)))
+
+    teacher = torch.tensor([0.8, 0.1]).double().requires_grad_()
+    assert torch.autograd.gradcheck(outer, (teacher,))
+    (whole,) = torch.autograd.grad(outer(teacher), teacher)
+    # Not only through the second loss: also through the step.
+    held = {n: p.detach() for n, p in unrolled_step(student, batch, lambda s, r: (s.sum() + r.sum()) * 0, 0.7).items()}
+    assert held["a"] == student.a
+    assert float(whole.abs().min()) > 0
+    assert student.a.grad is None
+    assert float(student.a.detach()) == pytest.approx(0.3)
+
+
+@pytest.mark.parametrize("kind", [InterpretableAttention, SmatAttention])
+def test_the_meta_step_moves_the_model_and_leaves_the_student(kind: Any) -> None:
+    model = zoo.classifier()
+    if kind is InterpretableAttention:
+        objective: Any = Ivra(model, OptimiserSettings(), criteria="sim")
+    else:
+        objective = Smat(model, OptimiserSettings())
+    before = {n: p.detach().clone() for n, p in objective.student.named_parameters()}
+    phases = list(objective.phases(objective.collate(objective.items(EXAMPLES, "error")), STEP))
+    assert [p.players for p in phases] == [("student",), ("model",)]
+    result = phases[1].loss()
+    (result[0] if isinstance(result, tuple) else result).backward()
+    assert all(p.grad is None and torch.equal(p, before[n]) for n, p in objective.student.named_parameters())
+    assert float(attached(model.module, kind).head.grad.abs().max()) > 0  # type: ignore[union-attr]
+    student = phases[0].loss()
+    student.backward()
+    assert max(float(p.grad.abs().max()) for p in objective.student.parameters() if p.grad is not None) > 0
+    assert not objective.distributed
+
+
+def test_a_copy_simulates_its_teacher() -> None:
+    model = zoo.classifier()
+    attach(model.module, InterpretableAttention.of(model))
+    student = make_student(model, InterpretableAttention, "copy", 0).eval()
+    batch = model.task.collate(model.encode(EXAMPLES))
+    with torch.no_grad():
+        scores, shares = student(batch)
+        raw, found = explained_forward(model.module, model.task, batch, model.module.interpretable_attention)  # type: ignore[arg-type]
+    assert torch.equal(scores, raw)
+    assert torch.equal(shares, found)
+    fresh = make_student(model, InterpretableAttention, None, 0).eval()
+    with torch.no_grad():
+        assert not torch.equal(fresh(batch)[0], raw)
+
+
+def test_smat_leaves_the_model_as_it_is() -> None:
+    start = quick("plain")
+    model = train("smat", reviews(24), start, epochs=2, batch_size=8, coefficient_rate=0.05)
+    before = start.module.state_dict()
+    for name, value in model.module.state_dict().items():
+        assert name.startswith("smat") or torch.equal(value, before[name])
+    head = model.module.smat_attention.head  # type: ignore[union-attr]
+    assert float((head - head.mean()).abs().max()) > 1e-3  # type: ignore[arg-type]
+    assert all(p.requires_grad for p in model.module.parameters())
+    assert len(saywhy.explain(model, "it was great", "smat").scores) == 3  # type: ignore[attr-defined]
+
+
+def test_simulatability_may_come_every_few_batches() -> None:
+    objective = Ivra(zoo.classifier(), OptimiserSettings(), criteria="sim", sim_every=3)
+    batch = objective.collate(objective.items(EXAMPLES, "error"))
+    steps = [[p.players[0] for p in objective.phases(batch, Step(i, 10, 0, 0))] for i in range(3)]
+    assert steps == [["model"], ["model"], ["student", "model"]]
+    assert objective.period == 3
+
+
+def test_mistakes(tmp_path: Path) -> None:
+    def start(**options: Any) -> Ivra:
+        return Ivra(zoo.classifier(), OptimiserSettings(), **options)
+
+    for options, message in {
+        ("criteria", "truth"): "unknown criteria truth; known: sim, comp, suff, cons",
+        ("suff_loss", "l2"): "suff_loss must be margin, mae or kl",
+        ("cons_loss", "l2"): "cons_loss must be kl or cluster",
+        ("shares", "some"): "shares must be",
+        ("comp_weight", -1.0): "must not be negative",
+        ("sim_every", 0): "sim_every must be at least 1",
+        ("norm", "l2"): "norm must be one of",
+    }.items():
+        with pytest.raises(OptionError, match=message):
+            start(**dict([options]))
+    with pytest.raises(CapabilityError, match="attention cannot be trained"):
+        Ivra(zoo.classifier("mpnet"), OptimiserSettings())
+    with pytest.raises(CapabilityError, match="attention cannot be trained"):
+        Smat(zoo.classifier("mpnet"), OptimiserSettings())
+    model = zoo.classifier()
+    attach(model.module, InterpretableAttention.of(model, norm="sparsemax"))
+    Ivra(model, OptimiserSettings(), norm="sparsemax", levels="head,layer,feature")
+    with pytest.raises(OptionError, match="has another norm"):
+        Ivra(model, OptimiserSettings(), norm="softmax")
+    with pytest.raises(OptionError, match="is made for its data"):
+        start(criteria="sim", student="gru")
+    zoo.classifier("gpt2").save(tmp_path)
+    with pytest.raises(OptionError, match="other pieces than the model"):
+        start(criteria="sim", student=str(tmp_path))

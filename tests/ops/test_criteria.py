@@ -1,0 +1,115 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.stats import entropy
+
+from saywhy.ops.criteria import (
+    cluster_loss,
+    comprehensiveness_loss,
+    consistency_loss,
+    smoothed_kl,
+    straight_through_top,
+    sufficiency_loss,
+)
+from saywhy.ops.ranking import top_mask
+
+LOSSES = st.floats(0, 20, width=32)
+
+
+@given(st.lists(st.tuples(LOSSES, LOSSES), min_size=1, max_size=5), st.floats(0, 3))
+@settings(deadline=None, max_examples=50)
+def test_margins_bound_the_losses_from_below(pairs: list[tuple[float, float]], margin: float) -> None:
+    whole, other = torch.tensor(pairs, dtype=torch.float64).T
+    for loss in (comprehensiveness_loss(whole, other, margin), sufficiency_loss(whole, other, margin)):
+        assert float(loss.min()) >= -1e-12
+    done = other >= whole + margin
+    assert float(comprehensiveness_loss(whole, other, margin)[done].abs().sum()) == pytest.approx(0, abs=1e-9)
+    done = other <= whole - margin
+    assert float(sufficiency_loss(whole, other, margin)[done].abs().sum()) == pytest.approx(0, abs=1e-9)
+
+
+def test_margins_by_hand() -> None:
+    whole = torch.tensor([0.5])
+    assert float(comprehensiveness_loss(whole, torch.tensor([1.1]))) == pytest.approx(0.4)
+    assert float(sufficiency_loss(whole, torch.tensor([1.1]))) == pytest.approx(0.7)
+
+
+@given(st.integers(0, 10_000), st.sampled_from([0.01, 0.05, 0.1, 0.2, 0.5, 1.0]))
+@settings(deadline=None, max_examples=50)
+def test_the_top_is_the_top(seed: int, ratio: float) -> None:
+    rng = np.random.default_rng(seed)
+    n, pad = int(rng.integers(1, 30)), int(rng.integers(0, 5))
+    shares = np.concatenate([np.round(rng.dirichlet(np.ones(n)), 2), np.zeros(pad)]).astype(np.float32)
+    content = torch.arange(n + pad) < n
+    made = straight_through_top(torch.from_numpy(shares)[None], content[None], ratio)[0].numpy()
+    np.testing.assert_array_equal(made[:n] > 0.5, top_mask(shares[:n], ratio, "round"))
+    assert not made[n:].any()
+
+
+def test_the_top_passes_its_gradient_on() -> None:
+    shares = torch.tensor([[0.2, 0.5, 0.3]], requires_grad=True)
+    top = straight_through_top(shares, torch.ones(1, 3, dtype=torch.bool), 0.4)
+    assert top.tolist() == [[0.0, 1.0, 0.0]]
+    (top * torch.tensor([1.0, 2.0, 3.0])).sum().backward()
+    torch.testing.assert_close(shares.grad, torch.tensor([[2.0, 4.0, 6.0]]))
+
+
+def test_a_row_without_content_has_no_top() -> None:
+    made = straight_through_top(torch.zeros(1, 4), torch.zeros(1, 4, dtype=torch.bool), 0.5)
+    assert not made.any()
+
+
+def test_divergence_is_scipys_and_finite_with_zeros() -> None:
+    p, q = torch.tensor([0.2, 0.5, 0.3, 0.0]), torch.tensor([0.1, 0.6, 0.3, 0.0])
+    inside = torch.tensor([True, True, True, False])
+    assert float(smoothed_kl(p, q, inside)) == pytest.approx(entropy(p[:3], q[:3]), rel=1e-4)
+    sparse = torch.tensor([0.0, 1.0, 0.0, 0.0], requires_grad=True)
+    value = smoothed_kl(p, sparse, inside)
+    value.backward()
+    assert value.isfinite()
+    assert 3 < float(value.detach()) < 20
+    assert bool(sparse.grad.isfinite().all())  # type: ignore[union-attr]
+
+
+def test_consistency_by_hand() -> None:
+    shares = torch.tensor([[0.7, 0.3, 0.0], [0.5, 0.5, 0.0], [0.2, 0.3, 0.5]])
+    content = torch.tensor([[True, True, False], [True, True, False], [True, True, True]])
+    states = torch.randn(3, 3, 4, generator=torch.Generator().manual_seed(0))
+    states[:, 2] = torch.where(content[:, 2:], states[:, 2], torch.full((3, 4), 99.0))  # beyond a text nothing counts
+    distances, divergences = [], []
+    for i, j in ((0, 1), (0, 2), (1, 2)):
+        a, b = ((states[k] * content[k][:, None]).flatten() for k in (i, j))
+        distances.append(float((a - b).norm()))
+        inside = content[i] | content[j]
+        both = smoothed_kl(shares[i], shares[j], inside) + smoothed_kl(shares[j], shares[i], inside)
+        divergences.append(float(both) / 2)
+    expected = np.mean(np.asarray(divergences) * np.mean(distances) / np.asarray(distances))
+    assert float(consistency_loss(shares, content, states)) == pytest.approx(expected, rel=1e-4)
+
+
+def test_consistency_of_equal_explanations_and_of_one_text() -> None:
+    shares, content = torch.full((3, 4), 0.25), torch.ones(3, 4, dtype=torch.bool)
+    assert float(consistency_loss(shares, content, torch.randn(3, 4, 2))) == pytest.approx(0, abs=1e-6)
+    assert float(consistency_loss(shares[:1], content[:1], torch.randn(1, 4, 2))) == 0
+    alike = torch.zeros(3, 4, 2, requires_grad=True)  # the same hidden states: the distance is 0
+    value = consistency_loss(torch.eye(3, 4), content, alike)
+    value.backward()
+    assert value.isfinite()
+    assert bool(alike.grad.isfinite().all())  # type: ignore[union-attr]
+
+
+def test_nearer_texts_count_more() -> None:
+    shares, content = torch.tensor([[0.9, 0.1], [0.1, 0.9], [0.5, 0.5]]), torch.ones(3, 2, dtype=torch.bool)
+    near, far = torch.zeros(3, 2, 1), torch.zeros(3, 2, 1)
+    near[:, 0, 0], far[:, 0, 0] = torch.tensor([0.0, 0.1, 5.0]), torch.tensor([0.0, 5.0, 0.1])
+    assert float(consistency_loss(shares, content, near)) > float(consistency_loss(shares, content, far))
+
+
+def test_clusters() -> None:
+    shares = torch.tensor([[1.0, 0.0], [0.5, 0.5], [0.0, 1.0]])
+    assert float(cluster_loss(shares, torch.tensor([0, 0, 1]))) == pytest.approx(0.5 - (2.0 + 0.5) / 2)
+    assert float(cluster_loss(shares, torch.tensor([0, 0, 0]))) == pytest.approx((0.5 + 2.0 + 0.5) / 3)
