@@ -243,9 +243,9 @@ class Ivra(Objective):
             part = list(some[start : start + batch_size])
             rows, anchored = self.anchored(self.collate(part))
             result = self.loss(rows, anchored, _JUDGED_AT, unrolled=False)
-            value = float(result[0] if isinstance(result, tuple) else result)
+            value = float((result[0] if isinstance(result, tuple) else result).detach())
             if self.student is not None:
-                value += self.weights["sim"] * float(self.student_loss(rows))
+                value += self.weights["sim"] * float(self.student_loss(rows).detach())
             total += value * len(part)
         return -total / len(some)
 

@@ -126,7 +126,7 @@ class Smat(Objective):
             anchored = self.model.task.anchored(self.model.module, items[start : start + batch_size])
             batch = self.model.task.collate(anchored).to(self.model.device)
             labels, _ = self._taught(batch)
-            total += float(F.cross_entropy(self.student(batch)[0], labels)) * len(anchored)
+            total += float(F.cross_entropy(self.student(batch)[0], labels).detach()) * len(anchored)
         return -total / len(items)
 
     def _taught(self, batch: Batch) -> tuple[Tensor, Tensor]:
