@@ -31,7 +31,7 @@ from saywhy.ops.criteria import (
 )
 from saywhy.ops.divergences import kl_divergence
 
-__all__ = ["CRITERIA", "Ivra"]
+__all__ = ["CRITERIA", "Ivra", "chosen_criteria"]
 
 CRITERIA = ("sim", "comp", "suff", "cons")
 SHARES = (0.01, 0.05, 0.1, 0.2, 0.5)

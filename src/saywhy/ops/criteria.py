@@ -61,8 +61,8 @@ def sufficiency_loss(whole: Tensor, alone: Tensor, margin: float = 0.1) -> Tenso
     Reference: IvRA, equation 11.
 
     Example:
-        >>> sufficiency_loss(torch.tensor([0.5]), torch.tensor([0.5])).tolist()
-        [0.1...]
+        >>> sufficiency_loss(torch.tensor([0.5, 0.5]), torch.tensor([0.5, 0.0]), margin=0.25).tolist()
+        [0.25, 0.0]
     """
     return margin + (alone - whole).clamp_min(-margin)
 
