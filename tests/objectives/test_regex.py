@@ -21,11 +21,12 @@ from .test_training import SMALL, reviews, same
 
 TERMS = ("gradient", "adversarial", "guidance")
 EXAMPLES = [Example((text,), label=LABELS[i % 3]) for i, text in enumerate(TEXTS)]
+ALWAYS = {f"{term}_every": 1 for term in TERMS}
 STEP = Step(index=0, total=10, epoch=0, seed=0)
 
 
 def made(model: TextModel, examples: list[Example] | None = None, **options: Any) -> tuple[Regex, Any]:
-    objective = Regex(model, OptimiserSettings(), **options)
+    objective = Regex(model, OptimiserSettings(), **{**ALWAYS, **options})
     return objective, objective.collate(objective.items(examples or EXAMPLES, "error"))
 
 
@@ -40,7 +41,7 @@ def loss(objective: Regex, batch: Any, step: Step = STEP) -> tuple[torch.Tensor,
 
 
 def quick(objective: str = "regex", **options: Any) -> TextModel:
-    given = {"epochs": 2, "batch_size": 8, "learning_rate": 3e-3, "model_options": SMALL, "points": 2, **options}
+    given = {"epochs": 2, "batch_size": 8, "learning_rate": 3e-3, "model_options": SMALL, **ALWAYS, **options}
     return train(objective, reviews(24), "text-transformer", **given)
 
 
@@ -140,7 +141,7 @@ def test_guidance_is_zero_only_where_both_attentions_are_the_attribution(monkeyp
     with torch.no_grad():
         own = guide.attention(calls[-1], batch)
     as_attention = [(own[i, : len(item.rows[0])].numpy(),) for i, item in enumerate(items)]
-    assert float(objective.divergence(batch, calls[-1], as_attention)) == pytest.approx(0, abs=1e-6)
+    assert float(objective.divergence(batch, calls[-1], as_attention).detach()) == pytest.approx(0, abs=1e-6)
     monkeypatch.setattr(guide, "targets", lambda items, epoch=0: as_attention)
     _, terms = loss(objective, (batch, items))
     assert terms["guidance"] > 1e-4  # the masked text's attention is another
