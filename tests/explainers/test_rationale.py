@@ -22,6 +22,7 @@ def test_it_is_what_the_model_selected(encoder: str) -> None:
         assert isinstance(why, Rationale)
         assert why.words == model.words(text)
         assert why.selected == tuple(reading.selected.tolist())
+        # Untrained, its threshold is where both choices are equally likely.
         assert np.array_equal(np.asarray(why.scores) > 0.5, np.asarray(why.selected))
         np.testing.assert_allclose(why.header.probabilities, model.predict(text)[0].probabilities, atol=1e-6)
         assert explanation_from_dict(why.to_dict()) == why

@@ -52,7 +52,8 @@ class RationalizerConfig(transformers.PretrainedConfig):
 
     ``encoder`` is the configuration of both players' encoders, ``dropout`` that of the selector's head.
     ``shared_encoder``: the selector reads the predictor's states instead of its own (FR). ``selection``: ``likelier``
-    takes every word that is more likely selected than not, ``top`` the ``share`` of the words that is likeliest.
+    takes every word whose logit is above the selector's threshold (0: that is more likely selected than not), ``top``
+    the ``share`` of each text's words that is likeliest.
     """
 
     model_type = "saywhy-rationalizer"
@@ -89,12 +90,19 @@ class Choice:
     """What a selector says about a batch of rows.
 
     ``logits`` N x W x 2 (left out, selected) of the words, ``real`` N x W: whether there is such a word. ``word_ids``
-    N x L gives the word of each piece, from 1, and 0 for pieces that always stay.
+    N x L gives the word of each piece, from 1, and 0 for pieces that always stay. A word is selected, where nothing is
+    drawn, if its margin is above the ``threshold``.
     """
 
     logits: Tensor
     real: Tensor
     word_ids: Tensor
+    threshold: Tensor
+
+    @property
+    def margins(self) -> Tensor:
+        """By how much each word's logit of being selected is above that of being left out, N x W."""
+        return self.logits[..., 1] - self.logits[..., 0]
 
     @property
     def probabilities(self) -> Tensor:
@@ -117,6 +125,8 @@ class Selector(nn.Module):
         self.encoder = transformers.AutoModel.from_config(config) if own_encoder else None
         size = 2 * config.hidden_size if config.model_type == "saywhy-recurrent" else config.hidden_size
         self.norm, self.dropout, self.head = nn.LayerNorm(size), nn.Dropout(dropout), nn.Linear(size, outputs)
+        self.threshold: Tensor
+        self.register_buffer("threshold", torch.zeros(()))
 
     def forward(self, inputs: Mapping[str, Any], word_ids: Tensor, states: Tensor | None = None) -> Choice:
         """Logits of words from inputs of rows; ``states`` (N x L x d) stand in for those of an encoder of its own."""
@@ -128,7 +138,7 @@ class Selector(nn.Module):
         count = pieces.new_zeros(len(pieces), words).scatter_add(1, word_ids, torch.ones_like(pieces[..., 0]))
         logits = total / count.clamp_min(1).unsqueeze(-1)
         # Number 0 is what always stays.
-        return Choice(logits[:, 1:], count[:, 1:] > 0, word_ids)
+        return Choice(logits[:, 1:], count[:, 1:] > 0, word_ids, self.threshold)
 
     def states(self, inputs: Mapping[str, Any]) -> Tensor:
         """Its own encoder's states, N x L x d."""
@@ -211,8 +221,8 @@ class RationalizerForSequenceClassification(transformers.PreTrainedModel):
     def select(self, choice: Choice) -> Tensor:
         """The words that are selected where nothing is drawn, N x W of 0 and 1."""
         if self.config.selection == "top":
-            return take_top(choice.logits[..., 1] - choice.logits[..., 0], choice.real, self.config.share)
-        return (choice.logits[..., 1] > choice.logits[..., 0]).to(choice.logits.dtype) * choice.real
+            return take_top(choice.margins, choice.real, self.config.share)
+        return (choice.margins > choice.threshold).to(choice.logits.dtype) * choice.real
 
     def forward(
         self,

@@ -70,8 +70,8 @@ class Rationalization(Objective):
         model: a rationalizer; its network is trained in place.
         optimiser: how its players are optimised.
         alpha: share of the words that the regulariser wants selected.
-        target_sparsity: share of the words that shall be selected in the end; a controller moves alpha until it is.
-            None leaves alpha where it is, as the papers do.
+        target_sparsity: share of the words that shall be selected in the end; it takes alpha's place, and a controller
+            moves the selector's threshold until so many are. None leaves it at the likelier choice, as the papers do.
         lambda1: weight of sparsity.
         lambda2: weight of continuity.
         reduction: ``mean`` (a share of the batch, changes per pair of neighbours) or ``paper`` (per text, their sum).
@@ -136,7 +136,7 @@ class Rationalization(Objective):
         """Choose, draw, show, predict."""
         rows, items = batch
         choice = self.rationalizer.choose(rows.inputs)
-        self.control.observe(self.rationalizer.select(choice), choice.real)
+        self.control.observe(choice, self.rationalizer.selector.threshold)
         mask = sample_selection(
             choice.logits, choice.real, temperature=self.temperature, generator=step.generator("selection")
         )
@@ -200,13 +200,16 @@ class Rationalization(Objective):
         readings = read_rationales(self.model, items, batch_size)
         share = _share(readings)
         agreement = position_agreement([reading.selected[reading.free] for reading in readings])
-        collapse = find_collapse(share, agreement)
+        spread = float(np.std(np.concatenate([reading.probabilities[reading.free] for reading in readings])))
+        collapse = find_collapse(share, agreement, spread)
         facts = {
             "sparsity": share,
             "target_sparsity": self.control.target,
             "alpha": self.control.alpha,
             "accuracy": self._accuracy(readings, items),
             "position_agreement": agreement,
+            "spread": spread,
+            "threshold": float(self.rationalizer.selector.threshold),
             "collapse": collapse,
             "seed": seed,
         }
@@ -220,7 +223,7 @@ class Rationalization(Objective):
         elif not self.control.reached(share):
             warnings.warn(
                 f"{share:.1%} of the words are selected, not the {self.control.target:.1%} asked for (seed {seed}); "
-                "more epochs or a larger lambda1 bring them closer",
+                "are the held-out texts like those it was trained on?",
                 SayWhyWarning,
                 stacklevel=3,
             )

@@ -7,47 +7,45 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
+import torch
 from torch import Tensor
 
 from saywhy.loop import Step
+from saywhy.models.rationalizer import Choice
 
-__all__ = ["SparsityControl", "find_collapse", "position_agreement"]
+__all__ = ["START", "SparsityControl", "find_collapse", "position_agreement"]
 
 TOLERANCE = 0.02
 """The share selected may be off by so much."""
-GAIN = 0.05
-"""How far alpha moves in a step for each unit by which the share is off."""
 START = 0.9
 """Where alpha comes down from."""
 MEMORY = 0.9
-"""What is kept of the running share from step to step."""
+"""What is kept of the threshold from step to step."""
 NOTHING, EVERYTHING = 0.005, 0.9
 SAME_PLACES = 0.7
+SAME_SCORES = 0.005
 
 
 class SparsityControl:
-    """Moves alpha, the share of words that the regulariser asks for, until the share that is selected is the target.
+    """Says how much the regulariser asks for, and holds the share that is selected at a target.
 
-    The regulariser acts on what is *drawn*, but at test time the likelier choice is taken, which may be much less:
-    words of probability 0.15 each make up 15 % of every draw, and none is ever the likelier choice. So it is the share
-    of likelier choices in training batches, as a moving average, that is compared with the target; alpha integrates
-    the difference. Without a target it stays.
+    The regulariser acts on what is *drawn*, but at test time the likelier choice is taken, which may be much less or
+    more: words of probability 0.15 each make up 15 % of every draw, and none is ever the likelier choice. The papers
+    tune alpha by hand, seed by seed. With a target, the selector's threshold follows, step by step, the logit that so
+    many words of the training batches exceed. It is a part of the selector's state, and so of the trained model.
 
     With ``anneal`` alpha comes down from nine tenths in that share of the steps: at first nearly everything is read, so
     that the predictor has something to learn from before the selector has to be choosy.
 
     Args:
         alpha: the share to ask for.
-        target: the share to end at, or None.
+        target: the share to select, or None for whatever is likelier selected than not.
         anneal: share of the steps in which alpha comes down.
     """
 
     def __init__(self, alpha: float, target: float | None, anneal: float = 0.0) -> None:
-        self.target, self.anneal = target, anneal
-        self.asked = self._first = alpha
+        self.asked, self.target, self.anneal = alpha, target, anneal
         self._progress = 0.0
-        self._average: float | None = None
-        self._seen: list[tuple[float, float]] = []
 
     @property
     def alpha(self) -> float:
@@ -56,24 +54,19 @@ class SparsityControl:
             return self.asked
         return self.asked + (START - self.asked) * (1 - self._progress / self.anneal)
 
-    def observe(self, selected: Tensor, real: Tensor) -> None:
-        """Take note of what is selected in a batch, N x W of 0 and 1."""
-        if self.target is not None:
-            self._seen.append((float(selected.sum()), float(real.sum())))
+    def observe(self, choice: Choice, threshold: Tensor) -> None:
+        """Move a selector's threshold, in place, towards the one that selects the target share of a batch."""
+        margins = choice.margins.detach()[choice.real]
+        if self.target is None or not len(margins):
+            return
+        wanted = torch.quantile(margins.float(), 1 - self.target)
+        # A threshold that never moved yet has seen nothing worth keeping.
+        kept = MEMORY if float(threshold) != 0.0 else 0.0
+        threshold.mul_(kept).add_((1 - kept) * wanted)
 
     def update(self, step: Step) -> None:
-        """Move alpha, once a step."""
+        """Take note of how far the run is, once a step."""
         self._progress = (step.index + 1) / max(1, step.total)
-        if self.target is None or not self._seen or self._progress < self.anneal:
-            self._seen.clear()
-            return
-        chosen, words = (sum(column) for column in zip(*self._seen, strict=True))
-        self._seen.clear()
-        share = chosen / max(1.0, words)
-        self._average = share if self._average is None else MEMORY * self._average + (1 - MEMORY) * share
-        moved = self.asked + GAIN * (self.target - self._average)
-        # Never so far that the regulariser asks for nothing, or for nearly everything.
-        self.asked = float(np.clip(moved, 0.3 * self._first, min(3.0 * self._first, 0.95)))
 
     def reached(self, share: float) -> bool:
         """Whether a share is near enough to the target; always without one."""
@@ -85,11 +78,11 @@ class SparsityControl:
 
     def state(self) -> dict[str, Any]:
         """What a checkpoint holds."""
-        return {"asked": self.asked, "average": self._average, "progress": self._progress}
+        return {"progress": self._progress}
 
     def load_state(self, state: Mapping[str, Any]) -> None:
         """Take it back."""
-        self.asked, self._average, self._progress = float(state["asked"]), state["average"], float(state["progress"])
+        self._progress = float(state["progress"])
 
 
 def position_agreement(selections: Sequence[np.ndarray]) -> float:
@@ -112,12 +105,13 @@ def position_agreement(selections: Sequence[np.ndarray]) -> float:
     return float(np.mean(found)) if found else 0.0
 
 
-def find_collapse(share: float, agreement: float) -> str:
+def find_collapse(share: float, agreement: float, spread: float) -> str:
     """What went wrong with a selection, in words; empty if nothing did.
 
     Args:
         share: how much of the words is selected.
         agreement: `position_agreement` of the selections.
+        spread: standard deviation of the words' probabilities of being selected.
     """
     if share < NOTHING:
         return f"next to nothing is selected ({share:.1%} of the words)"
@@ -125,4 +119,6 @@ def find_collapse(share: float, agreement: float) -> str:
         return f"nearly everything is selected ({share:.1%} of the words)"
     if agreement > SAME_PLACES:
         return f"the same places are selected in every text, whatever it says (agreement {agreement:.2f})"
+    if spread < SAME_SCORES:
+        return f"every word is about as likely selected as any other (standard deviation {spread:.4f})"
     return ""
