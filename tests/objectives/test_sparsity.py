@@ -49,7 +49,7 @@ def test_without_a_target_nothing_moves() -> None:
 
 def test_alpha_comes_down_and_the_state_is_kept() -> None:
     control = SparsityControl(0.2, None, anneal=0.5)
-    assert control.alpha == 0.9
+    assert control.alpha == pytest.approx(0.9)
     seen = []
     for index in range(10):
         control.update(Step(index, 10, 0, seed=0))

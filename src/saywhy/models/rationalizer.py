@@ -13,6 +13,7 @@ claim), are read by both players, and never left out, counted or selected.
 
 from __future__ import annotations
 
+import contextlib
 import inspect
 import os
 from collections.abc import Mapping, Sequence
@@ -76,7 +77,7 @@ class RationalizerConfig(transformers.PretrainedConfig):
         for name in ("pad_token_id", "bos_token_id", "eos_token_id"):
             kwargs.setdefault(name, self.encoder.get(name))
         # Frozen word vectors are the same in both players: one table is enough.
-        kwargs["tie_word_embeddings"] = bool(self.encoder.get("freeze_embeddings"))
+        kwargs["tie_word_embeddings"] = bool(self.encoder.get("freeze_embeddings")) and not shared_encoder
         super().__init__(**kwargs)
 
     def encoder_config(self) -> Any:
@@ -201,22 +202,50 @@ class RationalizerForSequenceClassification(transformers.PreTrainedModel):
         """Replace the predictor's table of word vectors."""
         self.predictor.set_input_embeddings(value)
 
+    def share_encoder(self) -> None:
+        """Give up the selector's own encoder: from now on it reads the predictor's states."""
+        self.config.shared_encoder = True
+        self.config.tie_word_embeddings = False
+        self.selector.encoder = None
+        self._tied_weights_keys = None
+        self.all_tied_weights_keys: dict[str, str] = {}
+
     def choose(self, inputs: Mapping[str, Any], selector: Selector | None = None) -> Choice:
         """What the selector says about rows; another selector may stand in for it, such as an attacker."""
         states = hidden_states(self.predictor, inputs) if self.config.shared_encoder and selector is None else None
         chosen: Choice = (selector or self.selector)(inputs, self._word_ids(inputs), states)
         return chosen
 
-    def predict(self, inputs: Mapping[str, Any], mask: Tensor, predictor: nn.Module | None = None) -> Tensor:
+    def predict(
+        self,
+        inputs: Mapping[str, Any],
+        mask: Tensor,
+        predictor: nn.Module | None = None,
+        words: Tensor | None = None,
+    ) -> Tensor:
         """Logits N x K of rows of which only the words in a mask N x W are read; degrees and gradients are allowed.
 
-        Another classifier over the same pieces may stand in for the predictor, such as a second one of an objective.
+        Another classifier over the same pieces may stand in for the predictor, such as a second one of an objective,
+        and other ids N x L for those that are read.
         """
         reader = predictor or self.predictor
+        with self._masked(reader, inputs, mask, words):
+            return sequence_logits(reader, accepted(reader, inputs), _lengths(inputs))
+
+    def features(self, inputs: Mapping[str, Any], mask: Tensor, predictor: nn.Module | None = None) -> Tensor:
+        """The mean of a predictor's states over a row, N x d, where only the words in a mask are read."""
+        reader = predictor or self.predictor
+        with self._masked(reader, inputs, mask, None):
+            states = hidden_states(reader, inputs)
+        real = torch.arange(states.shape[1], device=states.device) < _lengths(inputs).unsqueeze(1)
+        return (states * real.unsqueeze(-1)).sum(1) / real.sum(1, keepdim=True).clamp_min(1)
+
+    def _masked(
+        self, reader: nn.Module, inputs: Mapping[str, Any], mask: Tensor, words: Tensor | None
+    ) -> contextlib.AbstractContextManager[None]:
         ids = inputs["input_ids"]
         keep = piece_mask(self._word_ids(inputs), mask)
-        with replace_embeddings(reader, ids, look_up(reader, ids) * keep.unsqueeze(-1)):
-            return sequence_logits(reader, accepted(reader, inputs), _lengths(inputs))
+        return replace_embeddings(reader, ids, look_up(reader, ids if words is None else words) * keep.unsqueeze(-1))
 
     def select(self, choice: Choice) -> Tensor:
         """The words that are selected where nothing is drawn, N x W of 0 and 1."""

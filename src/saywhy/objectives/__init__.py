@@ -2,7 +2,23 @@
 
 from __future__ import annotations
 
-from saywhy.objectives import fresh, ivra, mpii, plain, regex, rnp, smat, ver  # noqa: F401 - they register themselves
+from saywhy.objectives import (  # noqa: F401 - they register themselves
+    a2i,
+    a2r,
+    cr,
+    dmr,
+    fr,
+    fresh,
+    invrat,
+    ivra,
+    mpii,
+    nir,
+    plain,
+    regex,
+    rnp,
+    smat,
+    ver,
+)
 from saywhy.objectives.base import Objective, TrainingBatch, accuracy, objectives
 from saywhy.objectives.training import train
 

@@ -1,0 +1,188 @@
+"""What is special about each of the family: METHODS, section 7 (7-10), and what their players may see and move."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from saywhy.errors import DataError, OptionError
+from saywhy.models import load
+from saywhy.objectives.a2i import A2I, bounded_attack
+from saywhy.objectives.a2r import A2R, jensen_shannon
+from saywhy.objectives.cr import Cr
+from saywhy.objectives.dmr import Dmr
+from saywhy.objectives.nir import Nir, replacement_rates
+from saywhy.types import Example
+from tests.objectives.rationalizers import batch_of, make, quick, reviews, step
+
+pytestmark = pytest.mark.filterwarnings("ignore::saywhy.errors.SayWhyWarning")
+
+
+def test_the_attack_is_bounded_by_a_guess_and_has_no_gradient_beyond_it() -> None:
+    scores = torch.tensor([[5.0, -5.0], [0.3, 0.1]], requires_grad=True)
+    found = bounded_attack(scores, torch.tensor([1, 1]))
+    found.backward()
+    assert float(found) <= math.log(2) + 1e-6
+    assert scores.grad is not None
+    assert scores.grad[0].tolist() == [0, 0]  # already worse than a guess
+    sure = torch.tensor([[-1.0, 2.0]], requires_grad=True)
+    bounded_attack(sure, torch.tensor([1])).backward()
+    assert sure.grad is not None
+    assert sure.grad.abs().min() > 0
+
+
+def test_the_attacker_wants_a_wrong_label_and_moves_alone() -> None:
+    objective = make("a2i")
+    assert isinstance(objective, A2I)
+    gold = torch.tensor([0, 1, 1, 0])
+    assert objective.wrong(gold, step()).tolist() == [1, 0, 0, 1]
+    phases = list(objective.phases(batch_of(objective), step()))
+    assert [phase.players for phase in phases] == [("selector", "predictor"), ("attacker",)]
+    (gradient,) = torch.autograd.grad(
+        objective.attack_loss(batch_of(objective), step()), objective.attacker.head.weight
+    )
+    assert gradient.abs().max() > 0
+    game = objective.play(batch_of(objective), step())
+    extra = objective.extra(game)
+    assert -math.log(2) - 1e-6 <= float(extra) <= 0
+    with pytest.raises(RuntimeError, match="not have been used"):
+        torch.autograd.grad(extra, objective.attacker.head.weight)
+
+
+def test_pieces_are_replaced_as_often_as_asked_and_never_what_is_fixed() -> None:
+    generator = torch.Generator().manual_seed(0)
+    scores, real = torch.rand(8, 30, generator=generator), torch.arange(30) < torch.tensor([[30], [12]] * 4)
+    rates = replacement_rates(scores, real, 0.1)
+    mean = rates.sum(1) / real.sum(1)
+    torch.testing.assert_close(mean, torch.full((8,), 0.1))
+    assert not rates[~real].any()
+    best = scores.masked_fill(~real, -1).argmax(1)
+    assert not rates[torch.arange(8), best].any()
+    even = replacement_rates(torch.ones(1, 4), torch.ones(1, 4, dtype=torch.bool), 0.3)
+    assert even.tolist() == [pytest.approx([0.3] * 4)]
+    objective = make("nir", noise=0.5)
+    assert isinstance(objective, Nir)
+    rows, _ = batch_of(objective, 40)
+    ids, other = rows.inputs["input_ids"], objective.replaced(rows, step())
+    changed = ids != other
+    assert 0.2 < float(changed[rows.inputs["word_ids"] > 0].float().mean()) < 0.6
+    assert not changed[rows.inputs["word_ids"] == 0].any()
+    assert torch.equal(objective.replaced(rows, step()), other)
+
+
+def test_noise_reaches_the_predictor_in_training_only_and_the_gradient_the_selector() -> None:
+    noisy, plain = make("nir", noise=1.0), make("rnp")
+    for objective in (noisy, plain):
+        for part in objective.model.module.modules():
+            if isinstance(part, torch.nn.Dropout):
+                part.p = 0.0
+        objective.train_mode(True)
+    one, other = noisy.play(batch_of(noisy), step()), plain.play(batch_of(plain), step())
+    assert torch.equal(one.mask, other.mask)
+    assert not torch.allclose(one.scores, other.scores)
+    (gradient,) = torch.autograd.grad(one.cross_entropy, noisy.rationalizer.selector.head.weight)
+    assert gradient.abs().max() > 0
+    for objective in (noisy, plain):
+        objective.train_mode(False)
+    one, other = noisy.play(batch_of(noisy), step()), plain.play(batch_of(plain), step())
+    torch.testing.assert_close(one.scores, other.scores)
+
+
+def test_every_example_counts_in_the_necessity_of_words() -> None:
+    objective = make("cr", tried=0.2, alpha=0.5)
+    assert isinstance(objective, Cr)
+    objective.train_mode(False)
+    with torch.no_grad():
+        objective.rationalizer.selector.head.bias.copy_(torch.tensor([-4.0, 4.0]))
+    game = objective.play(batch_of(objective, 6), step())
+    (gradient,) = torch.autograd.grad(objective.extra(game), game.mask)
+    assert (gradient.abs().sum(1) > 0).sum() >= 4  # the last example alone in the released code
+    assert float(objective.extra(game)) <= 0
+    assert float(make("cr", necessity=0.0).extra(game)) == 0
+
+
+def test_the_divergence_is_zero_for_equals_and_at_most_log_two() -> None:
+    one = torch.tensor([[2.0, -1.0], [0.0, 0.5]])
+    assert float(jensen_shannon(one, one)) == pytest.approx(0, abs=1e-7)
+    far = torch.tensor([[40.0, -40.0]])
+    assert float(jensen_shannon(far, -far)) == pytest.approx(math.log(2), abs=1e-5)
+    p, q = one.softmax(-1).numpy(), one.flip(1).softmax(-1).numpy()
+    from scipy.spatial.distance import jensenshannon
+
+    expected = sum(jensenshannon(a, b) ** 2 for a, b in zip(p, q, strict=True)) / 2
+    assert float(jensen_shannon(one, one.flip(1))) == pytest.approx(expected, abs=1e-6)
+
+
+@pytest.mark.parametrize("name", ["a2r", "cr"])
+def test_the_top_share_is_selected_and_stays_so_when_loaded(name: str, tmp_path: Path) -> None:
+    quick(name, alpha=0.2, max_steps=1, out=tmp_path)
+    model = load(tmp_path)
+    assert (model.module.config.selection, model.module.config.share) == ("top", 0.2)
+    import saywhy
+
+    for example in reviews(4):
+        why: Any = saywhy.explain(model, example, method="rationale", verdict=False)
+        assert sum(why.selected) == round(0.2 * len(why.words))
+
+
+def test_the_soft_reading_trains_the_selector() -> None:
+    objective = make("a2r", tie=0.0, lambda1=0.0, lambda2=0.0)
+    assert isinstance(objective, A2R)
+    loss, _ = objective.loss(batch_of(objective), step())
+    (gradient,) = torch.autograd.grad(loss, objective.rationalizer.selector.head.weight)
+    assert gradient.abs().max() > 0
+
+
+def test_a_teacher_that_agrees_adds_nothing() -> None:
+    objective = make("dmr", match=1.0, features=0.0)
+    assert isinstance(objective, Dmr)
+    objective.train_mode(False)
+    game = objective.play(batch_of(objective), step())
+    with torch.no_grad():
+        taught = objective.read(game.batch, objective._whole(game.batch.inputs), objective.teacher).softmax(-1)
+    expected = -(taught * game.scores.log_softmax(-1)).sum(-1).mean()
+    torch.testing.assert_close(game.cross_entropy + objective.extra(game), expected)
+    more = make("dmr", match=0.0, features=1.0)
+    more.train_mode(False)
+    assert float(more.extra(more.play(batch_of(more), step()))) > 0
+    # Reading everything looks like reading everything.
+    whole = more.play(batch_of(more), step())
+    same = type(whole)(**{**vars(whole), "shown": torch.ones_like(whole.mask)})
+    assert float(more.extra(same)) == pytest.approx(0, abs=1e-6)
+
+
+def test_environments_are_needed_and_told_to_one_predictor_only() -> None:
+    with pytest.raises(DataError, match="needs environments"):
+        quick("invrat", data=[Example(e.texts, e.label) for e in reviews(20)], max_steps=1)
+    objective = make("invrat")
+    phases = [phase.players for phase in objective.phases(batch_of(objective), step())]
+    assert phases == [("predictor", "aware", "shift"), ("selector",)]
+
+
+def test_one_encoder_for_both() -> None:
+    objective = make("fr")
+    assert objective.rationalizer.selector.encoder is None
+    game = objective.play(batch_of(objective), step())
+    weight = objective.rationalizer.predictor.rightward[0].weight_hh_l0
+    (gradient,) = torch.autograd.grad(game.choice.logits.sum(), weight)
+    assert gradient.abs().max() > 0
+
+
+@pytest.mark.parametrize(
+    ("name", "options"),
+    [
+        ("a2i", {"adversary": -1.0}),
+        ("a2r", {"tie": -1.0}),
+        ("cr", {"tried": 0.0}),
+        ("dmr", {"match": 2.0}),
+        ("invrat", {"invariance": -1.0}),
+        ("nir", {"noise": 1.5}),
+    ],
+)
+def test_mistakes(name: str, options: dict[str, float]) -> None:
+    with pytest.raises(OptionError, match=next(iter(options))):
+        make(name, **options)
