@@ -83,7 +83,7 @@ def test_transformers_and_pairs_with_a_query(name: str) -> None:
 
 @pytest.mark.parametrize("name", ["rnp", "ver"])
 def test_the_game_is_won(name: str) -> None:
-    model = quick(name, data=reviews(), epochs=14, target_sparsity=0.1, lambda2=0.2, anneal=0.5)
+    model = quick(name, data=reviews(), epochs=14, target_sparsity=0.15, lambda2=0.2, anneal=0.5)
     test = reviews(60)
     readings = read_rationales(model, model.encode(test))
     words = [[w.text for w in model.words(e)] for e in test]
@@ -133,6 +133,16 @@ def test_evaluation_is_deterministic_and_undisturbed() -> None:
         choice = network.choose(rows.inputs)
         scores = objective.read(rows, (choice.logits.argmax(-1) * choice.real).float())
     np.testing.assert_allclose([r.scores for r in readings], scores, atol=1e-6)
+
+
+@pytest.mark.parametrize("target", [0.1, 0.4])
+def test_so_much_is_selected_as_was_asked_for_and_the_model_keeps_it(target: float, tmp_path: Path) -> None:
+    model = quick("rnp", data=reviews(120), target_sparsity=target, epochs=2, out=tmp_path)
+    report = json.loads((tmp_path / "run.json").read_text())["report"]
+    assert report["sparsity"] == pytest.approx(target, abs=0.02)
+    assert report["threshold"] == float(rationalizer_of(load(tmp_path)).selector.threshold) != 0
+    readings = read_rationales(load(tmp_path), model.encode(reviews(60)))
+    assert np.mean([r.selected.mean() for r in readings]) == pytest.approx(target, abs=0.08)
 
 
 def test_the_encoder_is_named_by_the_model(tmp_path: Path) -> None:

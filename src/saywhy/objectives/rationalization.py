@@ -71,7 +71,7 @@ class Rationalization(Objective):
         optimiser: how its players are optimised.
         alpha: share of the words that the regulariser wants selected.
         target_sparsity: share of the words that shall be selected in the end; it takes alpha's place, and a controller
-            moves the selector's threshold until so many are. None leaves it at the likelier choice, as the papers do.
+            sets the selector's threshold so that so many are. None leaves it at the likelier choice, as the papers do.
         lambda1: weight of sparsity.
         lambda2: weight of continuity.
         reduction: ``mean`` (a share of the batch, changes per pair of neighbours) or ``paper`` (per text, their sum).
@@ -136,7 +136,6 @@ class Rationalization(Objective):
         """Choose, draw, show, predict."""
         rows, items = batch
         choice = self.rationalizer.choose(rows.inputs)
-        self.control.observe(choice, self.rationalizer.selector.threshold)
         mask = sample_selection(
             choice.logits, choice.real, temperature=self.temperature, generator=step.generator("selection")
         )
@@ -186,12 +185,16 @@ class Rationalization(Objective):
     # -- what came of it -----------------------------------------------------------------------------------------
 
     def score(self, items: Sequence[Encoded], batch_size: int) -> tuple[float, Mapping[str, float]]:
-        """The accuracy, and how much was selected.
+        """The accuracy, and how much was selected; sets the threshold where there is a target.
 
         With ``target_sparsity`` an epoch whose sparsity is more than two points off scores below all others: a model
         that reads twice as much is no better for being right more often.
         """
         readings = read_rationales(self.model, items, batch_size)
+        if self.control.target is not None and self.rationalizer.config.selection == "likelier":
+            likely = np.concatenate([reading.probabilities[reading.free] for reading in readings])
+            self.rationalizer.selector.threshold.fill_(self.control.threshold(likely))
+            readings = read_rationales(self.model, items, batch_size)
         facts = {"accuracy": self._accuracy(readings, items), "selected": _share(readings)}
         return self.control.score(facts["accuracy"], facts["selected"]), facts
 

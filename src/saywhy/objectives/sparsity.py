@@ -7,11 +7,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-import torch
-from torch import Tensor
 
 from saywhy.loop import Step
-from saywhy.models.rationalizer import Choice
 
 __all__ = ["START", "SparsityControl", "find_collapse", "position_agreement"]
 
@@ -19,8 +16,6 @@ TOLERANCE = 0.02
 """The share selected may be off by so much."""
 START = 0.9
 """Where alpha comes down from."""
-MEMORY = 0.9
-"""What is kept of the threshold from step to step."""
 NOTHING, EVERYTHING = 0.005, 0.9
 SAME_PLACES = 0.7
 SAME_SCORES = 0.005
@@ -31,8 +26,9 @@ class SparsityControl:
 
     The regulariser acts on what is *drawn*, but at test time the likelier choice is taken, which may be much less or
     more: words of probability 0.15 each make up 15 % of every draw, and none is ever the likelier choice. The papers
-    tune alpha by hand, seed by seed. With a target, the selector's threshold follows, step by step, the logit that so
-    many words of the training batches exceed. It is a part of the selector's state, and so of the trained model.
+    tune alpha by hand, seed by seed. With a target, the selector's threshold is set, at every validation, to the logit
+    that so many words of the held-out texts exceed; their labels are not looked at. (Training batches would not do:
+    under dropout the logits spread more.) It is a part of the selector's state, and so of the trained model.
 
     With ``anneal`` alpha comes down from nine tenths in that share of the steps: at first nearly everything is read, so
     that the predictor has something to learn from before the selector has to be choosy.
@@ -54,15 +50,16 @@ class SparsityControl:
             return self.asked
         return self.asked + (START - self.asked) * (1 - self._progress / self.anneal)
 
-    def observe(self, choice: Choice, threshold: Tensor) -> None:
-        """Move a selector's threshold, in place, towards the one that selects the target share of a batch."""
-        margins = choice.margins.detach()[choice.real]
-        if self.target is None or not len(margins):
-            return
-        wanted = torch.quantile(margins.float(), 1 - self.target)
-        # A threshold that never moved yet has seen nothing worth keeping.
-        kept = MEMORY if float(threshold) != 0.0 else 0.0
-        threshold.mul_(kept).add_((1 - kept) * wanted)
+    def threshold(self, probabilities: np.ndarray) -> float:
+        """The logit above which the target share of words is selected, from their probabilities (words,).
+
+        Example:
+            >>> round(SparsityControl(0.5, 0.25).threshold(np.asarray([0.1, 0.2, 0.5, 0.9])), 3)
+            0.405
+        """
+        assert self.target is not None
+        chosen = float(np.quantile(np.clip(probabilities.astype(np.float64), 1e-6, 1 - 1e-6), 1 - self.target))
+        return float(np.log(chosen / (1 - chosen)))
 
     def update(self, step: Step) -> None:
         """Take note of how far the run is, once a step."""
