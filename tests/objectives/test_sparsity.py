@@ -44,6 +44,10 @@ def test_an_epoch_with_the_wrong_share_scores_below_all_others() -> None:
     control = SparsityControl(0.15, 0.15)
     assert control.score(0.6, 0.16) == 0.6
     assert control.score(0.99, 0.5) < control.score(0.4, 0.2) < control.score(0.1, 0.15)
+    early = SparsityControl(0.15, 0.15, anneal=0.5)
+    assert early.score(1.0, 0.15) < control.score(0.0, 0.99)
+    early.update(Step(4, 10, 0, seed=0))
+    assert early.score(1.0, 0.15) == 1.0
 
 
 def test_collapse() -> None:

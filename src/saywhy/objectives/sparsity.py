@@ -70,7 +70,12 @@ class SparsityControl:
         return self.target is None or abs(share - self.target) <= TOLERANCE
 
     def score(self, accuracy: float, share: float) -> float:
-        """The accuracy; minus the distance from the target where that is too large, which is below any accuracy."""
+        """The accuracy; minus the distance from the target where that is too large, which is below any accuracy.
+
+        While alpha is still coming down everything is below that: the game is not yet the one that was asked for.
+        """
+        if self._progress < self.anneal:
+            return accuracy - 2
         return accuracy if self.target is None or self.reached(share) else -abs(share - self.target)
 
     def state(self) -> dict[str, Any]:
