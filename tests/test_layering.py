@@ -10,8 +10,8 @@ import pytest
 
 ROOT = Path(__file__).parents[1] / "src" / "saywhy"
 ROOMS = [
-    {"cli", "server", "__main__"},
-    {"benchmarks", "reports", "studies"},
+    {"cli", "server", "__main__", "pytest_plugin"},
+    {"audits", "benchmarks", "reports", "studies"},
     {"metrics"},
     {"objectives"},
     {"explainers"},

@@ -13,6 +13,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from saywhy.audits import check, counterfactual
     from saywhy.data import load_dataset
     from saywhy.errors import SayWhyError
     from saywhy.explainers import explain
@@ -23,13 +24,26 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 
-__all__ = ["Example", "SayWhyError", "TextModel", "evaluate", "explain", "load", "load_dataset", "train"]
+__all__ = [
+    "Example",
+    "SayWhyError",
+    "TextModel",
+    "check",
+    "counterfactual",
+    "evaluate",
+    "explain",
+    "load",
+    "load_dataset",
+    "train",
+]
 
 # Names are looked up on first use, so that `import saywhy` and `saywhy --help` need neither torch nor transformers.
 _HOMES = {
     "Example": "saywhy.types",
     "SayWhyError": "saywhy.errors",
     "TextModel": "saywhy.models",
+    "check": "saywhy.audits",
+    "counterfactual": "saywhy.audits",
     "evaluate": "saywhy.metrics",
     "explain": "saywhy.explainers",
     "load": "saywhy.models",

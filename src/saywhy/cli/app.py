@@ -9,7 +9,7 @@ import warnings
 import typer
 
 from saywhy import __version__
-from saywhy.cli import bench, data, demo, evaluate, explain, listing, rate, study, train
+from saywhy.cli import bench, check, counterfactual, data, demo, evaluate, explain, listing, rate, study, train
 from saywhy.errors import SayWhyError, SayWhyWarning
 
 __all__ = ["app", "main"]
@@ -45,6 +45,8 @@ app.command("demo")(demo.demo)
 app.command("explain")(explain.explain)
 app.command("train")(train.train)
 app.command("evaluate")(evaluate.evaluate)
+app.command("check")(check.check)
+app.command("counterfactual")(counterfactual.counterfactual)
 app.command("study")(study.study)
 app.command("list")(listing.list_names)
 app.add_typer(data.app, name="data")

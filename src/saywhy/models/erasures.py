@@ -6,7 +6,7 @@ metric that erases takes the name as an option and records it.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -20,7 +20,7 @@ from saywhy.types import Example, Word
 if TYPE_CHECKING:
     from saywhy.models.text_model import TextModel
 
-__all__ = ["CONTINUOUS", "ERASURES", "check_erasure", "default_erasure", "erase_row", "erase_text"]
+__all__ = ["CONTINUOUS", "ERASURES", "check_erasure", "default_erasure", "edit_text", "erase_row", "erase_text"]
 
 ERASURES = {
     "delete": "the pieces are taken out and the rest moves together",
@@ -114,25 +114,39 @@ def _positions(model: TextModel, length: int) -> np.ndarray | None:
 
 
 def erase_text(example: Example, words: Sequence[Word], keep: np.ndarray, mask_token: str | None = None) -> Example:
-    """An example with words cut out of its texts, or replaced by a mask token, for models that take only text.
+    """An example with words cut out of its texts, or replaced by a mask token, for models that take only text."""
+    gone = [i for i, kept in zip(range(len(words)), keep, strict=False) if not kept]
+    return edit_text(example, words, dict.fromkeys(gone, mask_token or ""))
+
+
+def edit_text(example: Example, words: Sequence[Word], edits: Mapping[int, str]) -> Example:
+    """An example with some of its words, by number, replaced by others, or cut out where the other is empty.
 
     The spaces around a word that is cut out become one. Everything else stays as it was.
+
+    Example:
+        >>> from saywhy.data.words import example_words
+        >>> film = Example(("A very good film.",))
+        >>> edit_text(film, example_words(film), {1: "", 2: "bad"}).texts
+        ('A bad film.',)
     """
     fields = []
     for number, text in enumerate(example.fields):
         parts: list[str] = []
         at = 0
-        for word, kept in zip(words, keep, strict=False):
-            if word.field != number or kept:
+        for i in sorted(edits):
+            word, new = words[i], edits[i]
+            if word.field != number:
                 continue
             parts.append(text[at : word.start])
-            if mask_token is not None:
-                parts.append(mask_token)
             at = word.end
+            if new:
+                parts.append(new)
+                continue
             before, after = text[: word.start][-1:], text[at : at + 1]
-            if mask_token is None and not word.text.isalnum() and before.isalnum() and after.isalnum():
+            if not word.text.isalnum() and before.isalnum() and after.isalnum():
                 parts.append(" ")  # what a mark held apart must not become one word
-            if mask_token is None and (not parts[-1] or parts[-1][-1].isspace()):
+            if not parts[-1] or parts[-1][-1].isspace():
                 while at < len(text) and text[at].isspace():
                     at += 1
         parts.append(text[at:])
