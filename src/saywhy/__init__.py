@@ -13,7 +13,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from saywhy.audits import check, counterfactual
+    from saywhy.audits import check, counterfactual, diff, overview
     from saywhy.data import load_dataset
     from saywhy.errors import SayWhyError
     from saywhy.explainers import explain
@@ -30,10 +30,12 @@ __all__ = [
     "TextModel",
     "check",
     "counterfactual",
+    "diff",
     "evaluate",
     "explain",
     "load",
     "load_dataset",
+    "overview",
     "train",
 ]
 
@@ -44,10 +46,12 @@ _HOMES = {
     "TextModel": "saywhy.models",
     "check": "saywhy.audits",
     "counterfactual": "saywhy.audits",
+    "diff": "saywhy.audits",
     "evaluate": "saywhy.metrics",
     "explain": "saywhy.explainers",
     "load": "saywhy.models",
     "load_dataset": "saywhy.data",
+    "overview": "saywhy.audits",
     "train": "saywhy.objectives",
 }
 

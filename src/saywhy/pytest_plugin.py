@@ -28,7 +28,7 @@ def faithful(
         options: of `saywhy.check`.
     """
     __tracebackhide__ = True
-    from saywhy.audits.check import check
+    from saywhy.audits.gate import check
 
     report = check(model, examples, require, method, **options)
     if not report:

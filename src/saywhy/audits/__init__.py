@@ -2,17 +2,28 @@
 
 from __future__ import annotations
 
-from saywhy.audits.check import Checked, CheckReport, check
-from saywhy.audits.counterfactual import Change, Counterfactual, counterfactual
+from saywhy.audits.corpus import Candidate, Decider, Errors, Overview, overview
+from saywhy.audits.counterfactuals import Change, Counterfactual, counterfactual
+from saywhy.audits.difference import Difference, Role, Turned, diff
+from saywhy.audits.gate import Checked, CheckReport, check
 from saywhy.audits.requirements import Requirement, read_requirement
 
 __all__ = [
+    "Candidate",
     "Change",
     "CheckReport",
     "Checked",
     "Counterfactual",
+    "Decider",
+    "Difference",
+    "Errors",
+    "Overview",
     "Requirement",
+    "Role",
+    "Turned",
     "check",
     "counterfactual",
+    "diff",
+    "overview",
     "read_requirement",
 ]

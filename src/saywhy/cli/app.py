@@ -9,7 +9,7 @@ import warnings
 import typer
 
 from saywhy import __version__
-from saywhy.cli import bench, check, counterfactual, data, demo, evaluate, explain, listing, rate, study, train
+from saywhy.cli import audit, bench, check, counterfactual, data, demo, evaluate, explain, listing, rate, study, train
 from saywhy.errors import SayWhyError, SayWhyWarning
 
 __all__ = ["app", "main"]
@@ -47,6 +47,8 @@ app.command("train")(train.train)
 app.command("evaluate")(evaluate.evaluate)
 app.command("check")(check.check)
 app.command("counterfactual")(counterfactual.counterfactual)
+app.command("overview")(audit.overview)
+app.command("diff")(audit.diff)
 app.command("study")(study.study)
 app.command("list")(listing.list_names)
 app.add_typer(data.app, name="data")
