@@ -11,6 +11,7 @@ import numpy as np
 
 from saywhy import __version__
 from saywhy.audits.tallies import Moments, Reservoir, holm, rarely_by_chance
+from saywhy.audits.texts import own_texts
 from saywhy.errors import InputError, OptionError
 from saywhy.explainers import explain
 from saywhy.explainers.base import Request
@@ -194,7 +195,7 @@ def overview(
         model: anything `saywhy.load` takes, black boxes included.
         data: as for `saywhy.evaluate`.
         method: that names the words.
-        split: of a dataset.
+        split: of a dataset; by default ``test``, else ``dev``, and all of a file of one's own.
         limit: at most so many texts, drawn by ``seed``.
         least: loss of probability from which on a word decides.
         texts: that words are tried on.
@@ -209,7 +210,8 @@ def overview(
         raise OptionError("an overview is of labels; a span-qa model has none")
     if not 0 < least < 1:
         raise OptionError(f"least is a loss of probability between 0 and 1, not {least}")
-    source = open_source(data, split, limit, seed, data_options)
+    texts_of, part = own_texts(data, split, data_options)
+    source = open_source(texts_of, part, limit, seed)
     walk = _Walk(loaded, least, Reservoir(texts, seed))
     names: set[str] = set()
     for block in source.blocks(loaded.splitter):

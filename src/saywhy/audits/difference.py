@@ -12,6 +12,7 @@ import numpy as np
 
 from saywhy import __version__
 from saywhy.audits.tallies import Moments, holm
+from saywhy.audits.texts import own_texts
 from saywhy.errors import InputError, OptionError
 from saywhy.explainers import explain
 from saywhy.metrics.source import open_source
@@ -167,7 +168,7 @@ def diff(
         new: likewise, with the same labels.
         data: as for `saywhy.evaluate`.
         method: that both are explained by.
-        split: of a dataset.
+        split: of a dataset; by default ``test``, else ``dev``, and all of a file of one's own.
         limit: at most so many texts, drawn by ``seed``.
         keep: texts that are shown: those whose prediction changed most.
         fewest: texts that must have a word before anything is said about it.
@@ -179,7 +180,8 @@ def diff(
     """
     before, after = load(old), load(new)
     _check_labels(before, after)
-    source = open_source(data, split, limit, seed, data_options)
+    texts, part = own_texts(data, split, data_options)
+    source = open_source(texts, part, limit, seed)
     walk = _Walk(keep)
     how: dict[str, Any] = {"seed": seed, "batch_size": batch_size, "truncation": truncation, "verdict": False}
     for block in source.blocks(before.splitter):

@@ -10,6 +10,7 @@ from xml.etree import ElementTree
 
 from saywhy import __version__
 from saywhy.audits.requirements import Requirement, read_requirement
+from saywhy.audits.texts import own_texts
 from saywhy.errors import OptionError, UnknownNameError
 from saywhy.metrics import evaluate
 from saywhy.metrics.base import metrics as known_metrics
@@ -118,7 +119,7 @@ def check(
             ``"accuracy>=0.9"``, ``"comprehensiveness>random"``.
         methods: whose explanations the requirements that name no method are about.
         confident: a number must be kept by the whole interval of a metric, not only by its value.
-        split: of a dataset.
+        split: of a dataset; by default ``test``, else ``dev``, and all of a file of one's own.
         limit: at most so many examples, drawn by ``seed``.
         seed: of everything random.
         options: of `saywhy.evaluate` and of the metrics, such as ``erasure`` or ``score``.
@@ -148,12 +149,13 @@ def check(
             raise OptionError(f"{each}: {each.metric} is of the model, whatever explains it; give a number to keep")
     about = [each for each in wanted if each.metric not in of_model]
     everyone = list(dict.fromkeys([*(names if any(e.method is None for e in about) else []), *sorted(own | rivals)]))
+    texts, part = own_texts(data, split, options.pop("data_options", None))
     table = evaluate(
         model,
-        data,
+        texts,
         everyone,
         list(dict.fromkeys(each.metric for each in wanted)),
-        split=split,
+        split=part,
         limit=limit,
         seed=seed,
         **options,

@@ -25,7 +25,7 @@ __all__ = ["diff", "overview"]
 
 Data = Annotated[str, typer.Option(help="A dataset's name (`saywhy list datasets`) or a file.")]
 Method = Annotated[str, typer.Option(help="The method that names the words.")]
-Split = Annotated[str | None, typer.Option(help="Split; test by default, else dev.")]
+Split = Annotated[str | None, typer.Option(help="Split; test by default, else dev; all of a file.")]
 Limit = Annotated[int | None, typer.Option(help="At most so many texts, drawn by the seed; all if not given.")]
 Html = Annotated[Path | None, typer.Option(help="Also write a page that opens offline.")]
 _OWN = ("split", "limit", "seed", "batch_size", "truncation", "method")

@@ -37,7 +37,7 @@ def check(
     confident: Annotated[
         bool, typer.Option("--confident", help="The whole interval must keep a number, not only the value.")
     ] = False,
-    split: Annotated[str | None, typer.Option(help="Split; test by default, else dev.")] = None,
+    split: Annotated[str | None, typer.Option(help="Split; test by default, else dev; all of a file.")] = None,
     limit: Annotated[int | None, typer.Option(help="At most so many examples, drawn by the seed.")] = 100,
     erasure: Annotated[str | None, typer.Option(help="How metrics remove words.")] = None,
     option: Options = None,

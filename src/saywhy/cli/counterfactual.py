@@ -17,7 +17,7 @@ def counterfactual(
     text: Annotated[str | None, typer.Argument(help="A text.")] = None,
     pair: Annotated[str | None, typer.Argument(help="The second text of a pair.")] = None,
     data: Annotated[str | None, typer.Option(help="Instead of a text: a dataset's name or file.")] = None,
-    split: Annotated[str | None, typer.Option(help="Split; test by default, else dev.")] = None,
+    split: Annotated[str | None, typer.Option(help="Split; test by default, else dev; all of a file.")] = None,
     limit: Annotated[int, typer.Option(help="At most so many examples of the data, drawn by the seed.")] = 50,
     target: Annotated[str | None, typer.Option(help="The label to reach; any other if not given.")] = None,
     replace: Annotated[
@@ -47,11 +47,11 @@ def counterfactual(
     if (text is None) == (data is None):
         raise OptionError("give a text to change, or --data with many of them")
     if data is not None:
-        from saywhy.data import load_dataset
-        from saywhy.data.dataset import take
+        from saywhy.audits.texts import own_texts
+        from saywhy.metrics.source import open_source
 
-        dataset = load_dataset(data, seed=seed)
-        examples = list(take(iter(dataset[split or dataset.evaluation_split]), limit, seed))
+        texts, part = own_texts(data, split)
+        examples = [example for _, example in open_source(texts, part, limit, seed)]
     else:
         examples = [Example((text or "",) if pair is None else (text or "", pair))]
     found = find(
