@@ -125,7 +125,7 @@ def run_command(words: list[str]) -> None:
         if folder is not None and folder.is_symlink():
             folder.unlink()
         arguments += ["--limit", str(FEW), "--epochs", "1", "--no-test"]
-    if arguments[0] in ("evaluate", "check", "diff", "overview"):
+    if arguments[0] in ("evaluate", "check", "diff", "overview", "sanity"):
         arguments += ["--limit", "6"]
     try:
         main(arguments)

@@ -13,7 +13,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from saywhy.audits import check, counterfactual, diff, overview
+    from saywhy.audits import check, counterfactual, diff, overview, sanity
     from saywhy.data import load_dataset
     from saywhy.errors import SayWhyError
     from saywhy.explainers import explain
@@ -36,6 +36,7 @@ __all__ = [
     "load",
     "load_dataset",
     "overview",
+    "sanity",
     "train",
 ]
 
@@ -52,6 +53,7 @@ _HOMES = {
     "load": "saywhy.models",
     "load_dataset": "saywhy.data",
     "overview": "saywhy.audits",
+    "sanity": "saywhy.audits",
     "train": "saywhy.objectives",
 }
 

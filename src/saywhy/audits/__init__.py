@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from saywhy.audits.battery import Outcome, SanityReport, sanity
 from saywhy.audits.corpus import Candidate, Decider, Errors, Overview, overview
 from saywhy.audits.counterfactuals import Change, Counterfactual, counterfactual
 from saywhy.audits.difference import Difference, Role, Turned, diff
@@ -17,13 +18,16 @@ __all__ = [
     "Decider",
     "Difference",
     "Errors",
+    "Outcome",
     "Overview",
     "Requirement",
     "Role",
+    "SanityReport",
     "Turned",
     "check",
     "counterfactual",
     "diff",
     "overview",
     "read_requirement",
+    "sanity",
 ]

@@ -1,4 +1,4 @@
-"""`saywhy overview` and `saywhy diff`: a corpus seen through a model's reasons, and two models side by side."""
+"""`saywhy overview | diff | sanity`: a corpus through a model's reasons, two models, and methods put to the test."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from saywhy.cli.shared import (
     show,
 )
 
-__all__ = ["diff", "overview"]
+__all__ = ["diff", "overview", "sanity"]
 
 Data = Annotated[str, typer.Option(help="A dataset's name (`saywhy list datasets`) or a file.")]
 Method = Annotated[str, typer.Option(help="The method that names the words.")]
@@ -124,3 +124,55 @@ def diff(
         print_json(found.to_dict())
     else:
         show(found, *([f"wrote {html}"] if html is not None else []))
+
+
+def sanity(
+    model: Annotated[str, typer.Argument(help="A model folder, a hub name, or file.py:function.")],
+    data: Data,
+    methods: Annotated[str, typer.Option(help="Names of methods, separated by commas.")],
+    tests: Annotated[
+        str, typer.Option(help="Tests, separated by commas.")
+    ] = "parameters,labels,shortcut,invariance,seeds",
+    train: Annotated[
+        str | None, typer.Option(help="Data to train copies on (labels, shortcut); its train split is used.")
+    ] = None,
+    strength: Annotated[float, typer.Option(help="How often the planted word stands with its label.")] = 0.9,
+    train_limit: Annotated[int, typer.Option(help="Examples to train copies on.")] = 1000,
+    epochs: Annotated[int, typer.Option(help="Of the copies' training.")] = 2,
+    learning_rate: Annotated[float | None, typer.Option(help="Of the copies' training.")] = None,
+    split: Split = None,
+    limit: Annotated[int, typer.Option(help="At most so many texts, drawn by the seed.")] = 20,
+    labels: Labels = None,
+    task: TaskName = None,
+    truncation: Truncation = "head",
+    seed: Seed = 0,
+    batch_size: BatchSize = 32,
+    as_json: Json = False,
+) -> None:
+    """Put explanation methods to the test: do they look at the model, find what it uses, and hold still?
+
+    [bold]saywhy sanity runs/sst2 --data sst2 --methods random,attention,integrated-gradients --train sst2[/bold]
+    """
+    from saywhy.audits import sanity as examine
+    from saywhy.models import load
+
+    found = examine(
+        load(model, labels=comma_list(labels) or None, task=task),
+        data,
+        comma_list(methods),
+        tests=comma_list(tests),
+        train=train,
+        strength=strength,
+        train_limit=train_limit,
+        epochs=epochs,
+        learning_rate=learning_rate,
+        split=split,
+        limit=limit,
+        seed=seed,
+        batch_size=batch_size,
+        truncation=truncation,
+    )
+    if as_json:
+        print_json(found.to_dict())
+    else:
+        show(found)
