@@ -85,6 +85,10 @@ def models(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
         network, tokenizer = networks["text-transformer"].value(examples, task, labels, 0, **MODEL)
         TextModel(network, tokenizer, task, labels).save(root / task)
         folders |= dict.fromkeys(places, root / task)
+    reviews = saywhy.load_dataset("planted-reviews", split="test", n={"test": FEW})
+    labels = ("negative", "positive")
+    TextModel(*networks["rationalizer"].value(reviews, "text", labels, 0), "text", labels).save(root / "rationalizer")
+    folders["runs/rationalizer"] = root / "rationalizer"
     return folders
 
 

@@ -9,7 +9,7 @@ import warnings
 import typer
 
 from saywhy import __version__
-from saywhy.cli import audit, bench, check, counterfactual, data, demo, evaluate, explain, listing, rate, study, train
+from saywhy.cli import audit, bench, check, counterfactual, data, demo, evaluate, explain, listing, rate, rationalize, study, train
 from saywhy.errors import SayWhyError, SayWhyWarning
 
 __all__ = ["app", "main"]
@@ -51,6 +51,7 @@ app.command("overview")(audit.overview)
 app.command("diff")(audit.diff)
 app.command("sanity")(audit.sanity)
 app.command("study")(study.study)
+app.command("rationalize")(rationalize.rationalize)
 app.command("list")(listing.list_names)
 app.add_typer(data.app, name="data")
 app.add_typer(rate.app, name="rate")

@@ -148,7 +148,7 @@ class Selector(nn.Module):
         return hidden_states(self.encoder, inputs)
 
 
-def accepted(network: nn.Module, inputs: Mapping[str, Any]) -> dict[str, Any]:
+def _accepted(network: nn.Module, inputs: Mapping[str, Any]) -> dict[str, Any]:
     """Those of the inputs that a network's forward pass takes."""
     known = inspect.signature(network.forward).parameters
     return {name: value for name, value in inputs.items() if name in known}
@@ -159,7 +159,7 @@ def hidden_states(network: nn.Module, inputs: Mapping[str, Any]) -> Tensor:
     if hasattr(network, "states"):
         return cast(Any, network).states(inputs["input_ids"], inputs.get("attention_mask"))
     body = getattr(network, "base_model", network)
-    return body(**accepted(body, inputs)).last_hidden_state
+    return body(**_accepted(body, inputs)).last_hidden_state
 
 
 class RationalizerForSequenceClassification(transformers.PreTrainedModel):
@@ -230,7 +230,7 @@ class RationalizerForSequenceClassification(transformers.PreTrainedModel):
         """
         reader = predictor or self.predictor
         with self._masked(reader, inputs, mask, words):
-            return sequence_logits(reader, accepted(reader, inputs), _lengths(inputs))
+            return sequence_logits(reader, _accepted(reader, inputs), _lengths(inputs))
 
     def features(self, inputs: Mapping[str, Any], mask: Tensor, predictor: nn.Module | None = None) -> Tensor:
         """The mean of a predictor's states over a row, N x d, where only the words in a mask are read."""

@@ -1,0 +1,134 @@
+"""Probes of rationalizers: how their predictors judge the true rationales, how smooth they are, how selections move.
+
+Library functions on trained models, to be called on the models of several epochs, seeds or objectives for a curve.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+
+from saywhy.data.words import span_mask
+from saywhy.errors import InputError
+from saywhy.models import Encoded, TextModel
+from saywhy.models.embedding_door import look_up, replace_embeddings
+from saywhy.models.encoding import length_batches
+from saywhy.models.rationales import Reading, rationalizer_of, read_rationales
+from saywhy.models.rationalizer import piece_mask
+from saywhy.ops.rationales import non_overlap
+from saywhy.types import Example
+
+__all__ = ["Assessment", "assess_rationales", "estimate_lipschitz", "selection_change"]
+
+
+@dataclass(frozen=True)
+class Assessment:
+    """What a predictor makes of its own selection and of the true rationales of the same examples.
+
+    Medians of the cross-entropy, because a few confident mistakes would drown its mean.
+    """
+
+    n: int
+    selected_accuracy: float
+    gold_accuracy: float
+    selected_cross_entropy: float
+    gold_cross_entropy: float
+
+
+def assess_rationales(
+    model: TextModel, examples: Sequence[Example], *, batch_size: int = 32, truncation: str = "head"
+) -> Assessment:
+    """Accuracy and median cross-entropy of a predictor on what its selector selects, and on the gold rationales.
+
+    Reference: VER, Figures 3 and 10, appendices A.3 and A.5.
+
+    Args:
+        model: a rationalizer.
+        examples: with labels and rationales; those without are left out. Of several annotators the union counts.
+        batch_size: rows at a time.
+        truncation: what happens to texts that are too long.
+    """
+    kept = [e for e in examples if e.label is not None and any(e.rationales)]
+    if not kept:
+        raise InputError("none of the examples has a label and a rationale")
+    encoded = model.encode(kept, truncation)
+    gold = [span_mask(item.words, [s for marked in item.example.rationales for s in marked]) for item in encoded]
+    own, true = read_rationales(model, encoded, batch_size), read_rationales(model, encoded, batch_size, gold)
+    right, entropy = _judged(model, encoded, own)
+    gold_right, gold_entropy = _judged(model, encoded, true)
+    return Assessment(len(kept), right, gold_right, entropy, gold_entropy)
+
+
+def _judged(model: TextModel, encoded: Sequence[Encoded], readings: Sequence[Reading]) -> tuple[float, float]:
+    scores = torch.from_numpy(np.stack([reading.scores for reading in readings])).double()
+    labels = torch.tensor([model.task.gold(item.example) for item in encoded])
+    losses = torch.nn.functional.cross_entropy(scores, labels, reduction="none")
+    return float((scores.argmax(-1) == labels).double().mean()), float(losses.median())
+
+
+def estimate_lipschitz(
+    model: TextModel,
+    examples: Sequence[Example],
+    *,
+    label: str | int = 1,
+    absolute: bool = False,
+    batch_size: int = 32,
+    truncation: str = "head",
+) -> float:
+    """How fast a predictor's probability can change with what it reads: the largest slope found on the examples.
+
+    Reference: VER, Figure 4 and appendix A.4: of each text the gradient of one label's probability with respect to the
+    embeddings of the selected words, mean over these, its norm; the largest of all texts.
+
+    Departures: every text's own gradient, in evaluation mode; the released code takes that of a batch's mean, which
+    shrinks with the batch, under dropout, and times 1000. ``absolute`` averages absolute values, as the code does.
+
+    Args:
+        model: a rationalizer.
+        examples: the texts.
+        label: whose probability.
+        absolute: average the gradients' absolute values over the selected words.
+        batch_size: rows at a time.
+        truncation: what happens to texts that are too long.
+    """
+    network, encoded = rationalizer_of(model), model.encode(examples, truncation)
+    chosen, largest = model.label_index(label), 0.0
+    single = [Encoded(item.example, item.words, (row,)) for item in encoded for row in item.rows]
+    with model.evaluation(), torch.enable_grad():
+        for some in length_batches([len(item.rows[0]) for item in single], batch_size):
+            inputs = model.task.collate([single[i] for i in some]).to(model.device).inputs
+            with torch.no_grad():
+                choice = network.choose(inputs)
+                mask = network.select(choice)
+                keep = piece_mask(choice.word_ids, mask)
+                read = look_up(network.predictor, inputs["input_ids"]) * keep.unsqueeze(-1)
+            read.requires_grad_()
+            everything = torch.ones_like(mask)
+            with replace_embeddings(network.predictor, inputs["input_ids"], read):
+                scores = network.predict(inputs, everything)
+            (slope,) = torch.autograd.grad(scores.softmax(-1)[:, chosen].sum(), read)
+            selected = (keep * (choice.word_ids > 0)).unsqueeze(-1)
+            slope = (slope.abs() if absolute else slope) * selected
+            mean = slope.sum(1) / selected.sum(1).clamp_min(1)
+            largest = max(largest, float(mean.norm(dim=-1).max()))
+    return largest
+
+
+def selection_change(
+    one: TextModel, other: TextModel, examples: Sequence[Example], *, batch_size: int = 32, truncation: str = "head"
+) -> float:
+    """How far two rationalizers, such as those of successive epochs, select different words: 0 the same, 1 no overlap.
+
+    Reference: VER, Figure 2 and appendix A.3, mean over texts.
+    """
+    found = []
+    masks = [read_rationales(m, m.encode(examples, truncation), batch_size) for m in (one, other)]
+    for first, second in zip(*masks, strict=True):
+        if len(first.selected) != len(second.selected):
+            raise InputError("the two models cut texts into different words")
+        pair = [torch.from_numpy(r.selected).float().unsqueeze(0) for r in (first, second)]
+        found.append(float(non_overlap(*pair)))
+    return float(np.mean(found))
