@@ -57,7 +57,9 @@ def write_clean_corpus(
     new = path.with_name(f".{path.name}.new")
     written = empty = kept = words = 0
     with pyarrow.parquet.ParquetWriter(new, schema) as writer:
-        for part in (split,) if split is not None else tuple(dataset.splits):
+        # Where splits are drawn, `all` holds every example once more.
+        parts = (split,) if split is not None else tuple(name for name in dataset.splits if name != "all")
+        for part in parts or ("all",):
             for block in _blocks(iter(dataset[part])):
                 encoded = model.encode(block, truncation)
                 rows = []
