@@ -9,7 +9,21 @@ import warnings
 import typer
 
 from saywhy import __version__
-from saywhy.cli import audit, bench, check, counterfactual, data, demo, evaluate, explain, listing, rate, rationalize, study, train
+from saywhy.cli import (
+    audit,
+    bench,
+    check,
+    counterfactual,
+    data,
+    demo,
+    evaluate,
+    explain,
+    listing,
+    rate,
+    rationalize,
+    study,
+    train,
+)
 from saywhy.errors import SayWhyError, SayWhyWarning
 
 __all__ = ["app", "main"]
