@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from saywhy.audits.battery import Outcome, SanityReport, sanity
-from saywhy.audits.corpus import Candidate, Decider, Errors, Overview, overview
+from saywhy.audits.corpus import Decider, Errors, Overview, overview
 from saywhy.audits.counterfactuals import Change, Counterfactual, counterfactual
 from saywhy.audits.difference import Difference, Role, Turned, diff
 from saywhy.audits.gate import Checked, CheckReport, check
 from saywhy.audits.requirements import Requirement, read_requirement
+from saywhy.audits.shortcuts import Candidate
 
 __all__ = [
     "Candidate",

@@ -13,13 +13,13 @@ from scipy.stats import spearmanr
 
 from saywhy import __version__
 from saywhy.audits.randomised import blocks_of, copy_of, randomise, randomised
-from saywhy.audits.texts import own_texts
+from saywhy.audits.texts import own_texts, word_before, word_values
 from saywhy.errors import InputError, OptionError, SayWhyWarning
 from saywhy.explainers import explain
 from saywhy.metrics.source import open_source
 from saywhy.models import TextModel, load
 from saywhy.ops.randomness import numpy_generator
-from saywhy.types import Example, Explanation, Rationale, WordScores
+from saywhy.types import Example, Explanation
 
 __all__ = ["Outcome", "SanityReport", "sanity"]
 
@@ -207,7 +207,7 @@ class _Battery:
         self, model: TextModel, examples: Sequence[Example], method: str, **more: Any
     ) -> list[tuple[Explanation, np.ndarray]]:
         made = explain(model, list(examples), method, **{**self.how, **self.options.get(method, {}), **more})
-        return [(why, _scores(why)) for why in made]
+        return [(why, word_values(why)[1]) for why in made]
 
     def test_parameters(self) -> list[Outcome]:
         if self.model.network is None:
@@ -253,11 +253,11 @@ class _Battery:
         rng = numpy_generator(int(self.how["seed"]), "shortcut")
         label = self.model.labels[-1]
         planted = [
-            _with_word(example, word) if (rng.random() < strength) == (example.label == label) else example
+            word_before(example, word) if (rng.random() < strength) == (example.label == label) else example
             for example in self.lesson
         ]
         other = self._trained(planted)
-        seen = [_with_word(example, word) for example in self.examples]
+        seen = [word_before(example, word) for example in self.examples]
         size, truncation = int(self.how["batch_size"]), str(self.how["truncation"])
         with_word = other.predict(seen, batch_size=size, truncation=truncation)
         without = other.predict(self.examples, batch_size=size, truncation=truncation)
@@ -272,7 +272,7 @@ class _Battery:
         made = []
         for method in self.methods:
             hits = sum(
-                bool(len(scores)) and getattr(why, "words")[int(scores.argmax())].text == word  # noqa: B009
+                bool(len(scores)) and word_values(why)[0][int(scores.argmax())].text == word
                 for why, scores in self.explained(other, used, method, target=label)
             )
             value = hits / len(used)
@@ -331,12 +331,6 @@ class _Battery:
         return [Outcome(method, test, None, None, reason) for method in self.methods]
 
 
-def _scores(why: Explanation) -> np.ndarray:
-    if not isinstance(why, WordScores | Rationale):
-        raise OptionError(f"method {why.method!r} does not score words")
-    return np.asarray(why.scores or [float(chosen) for chosen in getattr(why, "selected", ())], dtype=np.float64)
-
-
 def _agreement(first: Sequence[tuple[Any, np.ndarray]], again: Sequence[tuple[Any, np.ndarray]]) -> float:
     """The mean rank correlation of scores; texts whose scores are all alike say nothing."""
     found = [
@@ -351,8 +345,3 @@ def _overlap(a: np.ndarray, b: np.ndarray) -> float:
     size = max(1, int(np.ceil(_TOP * len(a))))
     tops = [set(np.argsort(-scores, kind="stable")[:size].tolist()) for scores in (a, b)]
     return len(tops[0] & tops[1]) / len(tops[0] | tops[1])
-
-
-def _with_word(example: Example, word: str) -> Example:
-    """The example with a word before its last text."""
-    return replace(example, texts=(*example.texts[:-1], f"{word} {example.texts[-1]}"))

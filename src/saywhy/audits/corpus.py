@@ -10,26 +10,23 @@ from typing import Any
 import numpy as np
 
 from saywhy import __version__
+from saywhy.audits.shortcuts import Candidate, Deciding, try_words
 from saywhy.audits.tallies import Moments, Reservoir, holm, rarely_by_chance
-from saywhy.audits.texts import own_texts
+from saywhy.audits.texts import own_texts, word_values
 from saywhy.errors import InputError, OptionError
 from saywhy.explainers import explain
 from saywhy.explainers.base import Request
 from saywhy.explainers.inquiry import open_space
 from saywhy.metrics.source import open_source
 from saywhy.models import TextModel, load
-from saywhy.types import Example, Explanation, Rationale, WordScores
+from saywhy.types import Example, Explanation
 
-__all__ = ["Candidate", "Decider", "Errors", "Overview", "overview"]
+__all__ = ["Decider", "Errors", "Overview", "overview"]
 
 # Words of a text that are asked about, and how many words a phrase of them may have.
 _TOP = 3
-# Of how many words it is tried what they do to other texts.
-_TRIED_WORDS = 20
-# How often a word must decide to be suspected.
-_OFTEN = 3
-# A candidate turns at least so many times the texts that other deciding words turn.
-_FACTOR = 1.5
+# Choices are other texts each time: they have no name in common.
+_CHOICE = "choice"
 
 
 @dataclass(frozen=True)
@@ -51,31 +48,6 @@ class Decider:
     high: float
     wrong: int
     examples: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True)
-class Candidate:
-    """A word that may be a shortcut: put before other texts, it turns far more of them than other deciding words do.
-
-    ``turned`` of ``tried`` texts with another prediction turned to ``label``; ``usual`` is the share that the upper
-    quartile of the other words turned. ``p_value`` is corrected for the number of words tried. ``gold`` is how often
-    the texts that have the word bear the label, where labels are known: if that is not often, nothing speaks for it.
-    """
-
-    word: str
-    label: str
-    present: int
-    decided: int
-    turned: int
-    tried: int
-    usual: float
-    p_value: float
-    gold: float | None = None
-
-    @property
-    def suspect(self) -> bool:
-        """Whether it decides again and again, and turns far more texts than chance would let it."""
-        return self.decided >= _OFTEN and self.p_value < 0.01 and self.turned >= _FACTOR * self.usual * self.tried
 
 
 @dataclass(frozen=True)
@@ -233,7 +205,13 @@ def overview(
         walk.see(request, made)
     if walk.n == 0:
         raise InputError("there is no text to look at")
-    tried = _try_words(walk, batch_size, truncation)
+    often = sorted(walk.units.items(), key=lambda item: (-item[1].effect.n, item[0]))
+    single = [
+        Deciding(name, label, walk.present[name], unit.effect.n, walk.gold_share(name, label))
+        for (name, label), unit in often
+        if " " not in name and label != _CHOICE
+    ]
+    tried = try_words(loaded, single, walk.texts.kept, batch_size, truncation)
     return Overview(
         data=source.title,
         n=walk.n,
@@ -316,8 +294,12 @@ class _Walk:
 
     @staticmethod
     def _label(example: Example, predicted: str) -> str:
-        # Choices are other texts each time: what can be told apart is only that one was chosen.
-        return "choice" if example.choices else predicted
+        return _CHOICE if example.choices else predicted
+
+    def gold_share(self, word: str, label: str) -> float | None:
+        """How often the texts that have a word bear a label, where labels are known."""
+        counts = self.gold.get(word)
+        return None if counts is None else counts.get(label, 0) / sum(counts.values())
 
     def deciders(self) -> Iterator[Decider]:
         order = sorted(self.units.items(), key=lambda item: (-item[1].effect.n, -item[1].effect.mean, item[0]))
@@ -346,56 +328,14 @@ class _Walk:
 
 
 def _units(why: Explanation) -> Iterator[tuple[int, ...]]:
-    """Numbers of the best words of an explanation, neighbours together, and each of those also alone."""
-    if not isinstance(why, WordScores | Rationale):
-        raise OptionError(f"method {why.method!r} does not score words")
-    scores = why.scores or tuple(float(chosen) for chosen in why.selected)  # type: ignore[union-attr]
+    """Numbers of the best words of an explanation, each alone, and neighbours together."""
+    words, scores = word_values(why)
     best = sorted((i for i, s in enumerate(scores) if s > 0), key=lambda i: (-scores[i], i))[:_TOP]
     runs: list[list[int]] = []
     for i in sorted(best):
-        if runs and runs[-1][-1] == i - 1 and why.words[i].field == why.words[i - 1].field:
+        if runs and runs[-1][-1] == i - 1 and words[i].field == words[i - 1].field:
             runs[-1].append(i)
         else:
             runs.append([i])
     yield from ((i,) for i in sorted(best))
     yield from (tuple(run) for run in runs if len(run) > 1)
-
-
-def _try_words(walk: _Walk, batch_size: int, truncation: str) -> list[Candidate]:
-    """What the words that decide most often do when they are put before other texts."""
-    chosen = [
-        (name, label, unit)
-        for (name, label), unit in sorted(walk.units.items(), key=lambda item: (-item[1].effect.n, item[0]))
-        if " " not in name and label != "choice"
-    ][:_TRIED_WORDS]
-    counts: list[tuple[int, int]] = []
-    for name, label, _ in chosen:
-        others = [example for example, predicted in walk.texts.kept if predicted != label]
-        changed = [_before(example, name) for example in others]
-        found = walk.model.predict(changed, batch_size=batch_size, truncation=truncation) if changed else []
-        counts.append((sum(prediction.label == label for prediction in found), len(found)))
-    rates = np.asarray([hits / n if n else 0.0 for hits, n in counts])
-    made = []
-    for place, ((name, label, unit), (hits, n)) in enumerate(zip(chosen, counts, strict=True)):
-        # The upper quartile of the others: words with a strong meaning turn many texts too.
-        usual = float(np.quantile(np.delete(rates, place), 0.75)) if len(chosen) > 1 else 0.0
-        gold = walk.gold.get(name)
-        made.append(
-            Candidate(
-                name, label, walk.present[name], unit.effect.n, hits, n, usual,
-                rarely_by_chance(hits, n, max(usual, 0.5 / n)) if n and len(chosen) > 1 else 1.0,
-                None if gold is None else gold.get(label, 0) / sum(gold.values()),
-            )
-        )  # fmt: skip
-    corrected = holm(each.p_value for each in made)
-    made = [replace(each, p_value=p) for each, p in zip(made, corrected, strict=True)]
-    return sorted(made, key=lambda each: (each.p_value, -each.turned, each.word))
-
-
-def _before(example: Example, word: str) -> Example:
-    """The example with a word before its last text that may change."""
-    fixed = set(example.meta.get("fixed", ()))
-    free = [i for i in range(len(example.texts)) if i not in fixed] or [len(example.texts) - 1]
-    texts = list(example.texts)
-    texts[free[-1]] = f"{word} {texts[free[-1]]}"
-    return replace(example, texts=tuple(texts))

@@ -12,12 +12,12 @@ import numpy as np
 
 from saywhy import __version__
 from saywhy.audits.tallies import Moments, holm
-from saywhy.audits.texts import own_texts
+from saywhy.audits.texts import own_texts, word_values
 from saywhy.errors import InputError, OptionError
 from saywhy.explainers import explain
 from saywhy.metrics.source import open_source
 from saywhy.models import TextModel, load
-from saywhy.types import Example, Explanation, Rationale, Span, Word, WordScores
+from saywhy.types import Example, Explanation, Span, Word
 
 __all__ = ["Difference", "Role", "Turned", "diff"]
 
@@ -294,7 +294,5 @@ class _Walk:
 
 def _scores(why: Explanation) -> dict[Span, tuple[Word, float]]:
     """Words and their scores by where they stand, so that models that cut texts differently can be compared."""
-    if not isinstance(why, WordScores | Rationale):
-        raise OptionError(f"method {why.method!r} does not score words")
-    values = why.scores or tuple(float(chosen) for chosen in why.selected)  # type: ignore[union-attr]
-    return {word.span: (word, value) for word, value in zip(why.words, values, strict=True)}
+    words, values = word_values(why)
+    return {word.span: (word, value) for word, value in zip(words, values.tolist(), strict=True)}
