@@ -73,6 +73,20 @@ def test_contiguous_and_fixed(support: TextModel) -> None:
     assert selector.select([Example(("",))], "error")[0].size == 0
 
 
+@pytest.mark.filterwarnings("ignore::saywhy.errors.SayWhyWarning")  # of texts that are cut
+def test_words_beyond_the_end_are_not_chosen() -> None:
+    model = classifier("bert")
+    example = Example(("film " * 100,))
+    (item,) = model.encode([example], "head")
+    read = len(np.unique(item.rows[0].pieces.word))
+    for contiguous in (False, True):
+        # Words that were cut have a score of zero, which may be more than that of words that were not.
+        selector = SaliencySelector(model, "input-x-gradient", top=0.9, contiguous=contiguous)
+        (chosen,) = selector.select([example], "head")
+        assert chosen.sum() == int(np.ceil(0.9 * read))
+        assert not chosen[read:].any()
+
+
 def test_the_folder_carries_the_support(support: TextModel, tmp_path: Path) -> None:
     model = fresh(support, out=tmp_path / "run", epochs=1)
     again = load(tmp_path / "run")

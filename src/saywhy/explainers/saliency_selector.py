@@ -56,7 +56,10 @@ class SaliencySelector:
         check_capabilities(support, make_explainer(method, self.method_options))
 
     def select(self, examples: Sequence[Example], truncation: str) -> list[NDArray[np.bool_]]:
-        """For each example which of its words are read; fields in ``meta["fixed"]`` are read as a whole."""
+        """For each example which of its words are read; fields in ``meta["fixed"]`` are read as a whole.
+
+        Words beyond the end of a text that is cut are never chosen, and do not count.
+        """
         words = [example_words(example, self.support.splitter) for example in examples]
         chosen = [np.ones(len(own), dtype=bool) for own in words]
         some = [i for i, own in enumerate(words) if own]
@@ -73,11 +76,21 @@ class SaliencySelector:
             if not isinstance(why, WordScores) or len(why.words) != len(words[i]):
                 raise InputError(f"{self.method} does not score the words of {examples[i].where()}")
             fixed = examples[i].meta.get("fixed", ())
-            free = np.flatnonzero([word.field not in fixed for word in why.words])
+            chosen[i] = np.asarray([word.field in fixed for word in why.words])
+            free = np.flatnonzero(~chosen[i] & self._seen(examples[i], len(why.words), truncation))
             if len(free):
-                mask = (window_mask if self.contiguous else top_mask)(np.asarray(why.scores)[free], self.top)
-                chosen[i][free] = mask
+                best = window_mask if self.contiguous else top_mask
+                chosen[i][free] = best(np.asarray(why.scores)[free], self.top)
         return chosen
+
+    def _seen(self, example: Example, words: int, truncation: str) -> NDArray[np.bool_]:
+        """Which words the support model reads at all."""
+        seen = np.ones(words, dtype=bool)
+        if self.support.network is not None:
+            seen[:] = False
+            for row in self.support.encode([example], truncation)[0].rows:
+                seen[row.pieces.word] = True
+        return seen
 
     @property
     def fingerprint(self) -> str:
