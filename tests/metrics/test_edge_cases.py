@@ -17,7 +17,7 @@ from saywhy.types import Example, Span
 
 from .stubs import WEIGHTS, align, contributions, make_bench, marked, pair_bench, score_words, select_words, whole_trial
 
-METHOD = [e.value for e in metrics if e.value.of == "method"]
+METHOD = [e.value for e in metrics if e.value.of == "method" and not e.value.inside]
 ON_WORDS = [m for m in METHOD if "words" in m.spaces]
 ON_ALIGNMENTS = [m for m in METHOD if "alignments" in m.spaces]
 # An order needs two words; a text that is gold altogether says nothing about a ranking.

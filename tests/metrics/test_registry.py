@@ -30,15 +30,18 @@ def spoken():
 
 def test_names():
     expected = (
-        "accuracy aorc attack-success auprc auroc bleu compactness comprehensiveness contiguity exact-inc fidelity "
-        "flip-rate inter-rep iou-f1 log-odds loo-correlation macro-f1 max-f1 method-jaccard model-jaccard sensitivity "
-        "soft-inc sufficiency token-f1 token-precision token-recall truth"
+        "accuracy aorc attack-success auprc auroc bleu compactness comprehensiveness consistency contiguity exact-inc "
+        "fidelity flip-rate important-tokens inter-rep iou-f1 log-odds loo-correlation macro-f1 max-f1 method-jaccard "
+        "model-jaccard sensitivity simulatability soft-inc sufficiency token-f1 token-precision token-recall truth"
     )
     assert [e.name for e in ENTRIES] == expected.split()
 
 
-# Those of alignments alone are in test_edge_cases and test_alignment_rationales.
-@pytest.mark.parametrize("entry", [e for e in ENTRIES if e.spaces != ("alignments",)], ids=lambda e: e.name)
+# Those that look inside a network are in test_interpretability; those of alignments alone in test_edge_cases and
+# test_alignment_rationales.
+@pytest.mark.parametrize(
+    "entry", [e for e in ENTRIES if e.spaces != ("alignments",) and not e.value.inside], ids=lambda e: e.name
+)
 def test_every_metric_keeps_the_contract(entry, bench, spoken):
     metric = entry.value()
     assert isinstance(metric, Metric)

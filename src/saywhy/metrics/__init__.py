@@ -16,10 +16,12 @@ from saywhy.metrics.bleu import Bleu
 from saywhy.metrics.compactness import Compactness
 from saywhy.metrics.comparison import Comparison
 from saywhy.metrics.comprehensiveness import Comprehensiveness
+from saywhy.metrics.consistency import Consistency
 from saywhy.metrics.contiguity import Contiguity
 from saywhy.metrics.evaluation import evaluate, expand_metrics
 from saywhy.metrics.fidelity import Fidelity
 from saywhy.metrics.flip_rate import FlipRate
+from saywhy.metrics.important_tokens import ImportantTokens
 from saywhy.metrics.inclusion import ExactInc, SoftInc
 from saywhy.metrics.inter_rep import InterRep
 from saywhy.metrics.iou_f1 import IouF1
@@ -32,6 +34,7 @@ from saywhy.metrics.model_jaccard import ModelJaccard
 from saywhy.metrics.parts import Contributions, Origin, Parts
 from saywhy.metrics.sensitivity import Sensitivity
 from saywhy.metrics.sentences import human_sentences
+from saywhy.metrics.simulatability import Simulatability
 from saywhy.metrics.sufficiency import Sufficiency
 from saywhy.metrics.table import EvaluationTable
 from saywhy.metrics.token_overlap import TokenF1, TokenPrecision, TokenRecall
@@ -48,12 +51,14 @@ __all__ = [
     "Compactness",
     "Comparison",
     "Comprehensiveness",
+    "Consistency",
     "Contiguity",
     "Contributions",
     "EvaluationTable",
     "ExactInc",
     "Fidelity",
     "FlipRate",
+    "ImportantTokens",
     "InterRep",
     "IouF1",
     "LogOdds",
@@ -66,6 +71,7 @@ __all__ = [
     "Origin",
     "Parts",
     "Sensitivity",
+    "Simulatability",
     "SoftInc",
     "Sufficiency",
     "TokenF1",

@@ -10,7 +10,7 @@ from dataclasses import dataclass, fields
 from typing import Any, ClassVar, TypeVar
 
 from saywhy import __version__
-from saywhy.errors import DataError, OptionError, SayWhyError
+from saywhy.errors import CapabilityError, DataError, OptionError, SayWhyError
 from saywhy.metrics.parts import Contributions, Origin, Parts
 from saywhy.metrics.trial import Trial, Workbench
 from saywhy.ops.bootstrap import bootstrap_interval
@@ -32,8 +32,8 @@ def check_option(metric: str, option: str, value: object, allowed: Sequence[str]
 class Metric(ABC):
     """One way to measure explanations, or a model; its fields are its options.
 
-    Measuring has two steps, so that a corpus need not be in memory: `measure` turns a block of examples into a few
-    numbers each, `summarise` turns the joined numbers into a result. `score` does both.
+    Measuring has steps, so that a corpus need not be in memory: `measure` turns a block of examples into a few numbers
+    each, `finish` does what needs all of them, `summarise` turns them into a result. `score` does all three.
 
     Subclasses declare ``name``, ``family``, what they are ``of`` (``"method"`` or ``"model"``) and the ``spaces`` whose
     explanations they read, and, where the variant decides it, override ``higher_is_better``, ``range`` and ``erases``.
@@ -52,6 +52,7 @@ class Metric(ABC):
     of: ClassVar[str] = "method"
     spaces: ClassVar[tuple[str, ...]] = ("words",)
     repeats: ClassVar[bool] = False  # explains changed inputs
+    inside: ClassVar[bool] = False  # looks inside the network
     across: ClassVar[bool] = False  # looks at other models' explanations
     paper: ClassVar[str] = ""
 
@@ -107,6 +108,8 @@ class Metric(ABC):
                 f"{self.name} measures explanations over {' or '.join(self.spaces)}, not {bench.space}; "
                 f"these metrics do: {', '.join(able)}"
             )
+        if self.inside and getattr(bench.model, "network", self) is None:
+            raise CapabilityError(f"{self.name} looks inside the network, and a black box shows its outputs only")
 
     def check(self, bench: Workbench) -> None:
         """Raise an error, before anything is explained, if the model or all examples are of no use to the metric."""
@@ -120,6 +123,10 @@ class Metric(ABC):
     @abstractmethod
     def measure(self, trial: Trial) -> Parts:
         """A few numbers for each example of one method's explanations (or of the model's predictions)."""
+
+    def finish(self, parts: Parts, seed: int) -> Parts:
+        """What needs all the examples at once, done once: from the joined numbers of all blocks."""
+        return parts
 
     @abstractmethod
     def contributions(self, parts: Parts) -> Contributions:
@@ -159,7 +166,7 @@ class Metric(ABC):
 
     def score(self, trial: Trial) -> MetricResult:
         """Measure one method's explanations (or, for a metric of the model, its predictions)."""
-        return self.summarise(self.measure(trial), trial.origin)
+        return self.summarise(self.finish(self.measure(trial), trial.origin.seed), trial.origin)
 
 
 M = TypeVar("M", bound=type[Metric])

@@ -128,7 +128,7 @@ def evaluate(
     if n == 0:
         raise InputError("there is no example to measure on")
     fingerprint = loaded.fingerprint
-    joined = {cell: join_parts(found) for cell, found in parts.items()}
+    joined = {cell: cell[1].finish(join_parts(found), seed) for cell, found in parts.items()}
     results = [m.summarise(joined[name, m], Origin(name, erasure, seed, fingerprint)) for name, m in cells]
     return EvaluationTable(
         results=tuple(results),

@@ -15,6 +15,7 @@ from saywhy.types import Alignments, Explanation, Rationale, Word, WordScores
 
 __all__ = [
     "Ranking",
+    "distribution_of",
     "explanation_scores",
     "features_of",
     "free_of",
@@ -125,6 +126,13 @@ def explanation_scores(explanation: Explanation, where: str) -> NDArray[np.float
             "check the model's outputs and gradients on this text"
         )
     return scores
+
+
+def distribution_of(trial: Trial, i: int) -> NDArray[np.float64]:
+    """The size of the scores, without their signs, as a distribution over the words; all 0 where no score is."""
+    size = np.abs(scores_of(trial, i))
+    total = float(size.sum())
+    return size / total if total > 0 else size
 
 
 def free_of(trial: Trial, i: int) -> NDArray[np.bool_]:

@@ -93,7 +93,7 @@ class Ivra(Objective):
         norm: str | None = None,
         levels: str | Sequence[str] | None = None,
         reading: str | None = None,
-        coefficient_rate: float = 1e-2,
+        coefficient_rate: float = 5e-2,
         frozen: bool = False,
         shares: str | Sequence[float] = "one",
         comp_margin: float = 1.0,
