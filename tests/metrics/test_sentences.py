@@ -4,14 +4,30 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from pathlib import Path
 
+import numpy as np
 import pytest
 import sacrebleu
 
+import saywhy
 from saywhy.data import load_dataset
-from saywhy.errors import DataError, InputError, OptionError
-from saywhy.metrics import Bleu, InterRep, Sufficiency, evaluate, human_sentences
+from saywhy.errors import CapabilityError, DataError, InputError, OptionError, SayWhyError
+from saywhy.metrics import (
+    Bleu,
+    CriticScore,
+    InterRep,
+    LabelAccuracy,
+    LabelFollows,
+    Perplexity,
+    Similarity,
+    Sufficiency,
+    Workbench,
+    evaluate,
+    human_sentences,
+)
 from saywhy.types import Example
+from tests import zoo
 
 from .stubs import WEIGHTS, StubModel, contributions, make_bench, say, sentence_bench
 
@@ -94,3 +110,78 @@ def test_what_the_paper_has_for_people():
     cose = [e for e in load_dataset("cose")["dev"] if e.explanations]
     spoken = sentence_bench(cose).trial("people", human_sentences(cose))
     assert InterRep(samples=10).score(spoken).value == pytest.approx(0.163, abs=0.0005)
+
+
+HERE = Path(__file__).parent
+
+
+def test_perplexity_is_that_of_the_language_model():
+    metric = Perplexity(data="planted-nli", order=2)
+    people = list(load_dataset("planted-nli")["dev"])[:50]
+    own = metric.score(sentence_bench(people).trial("people", human_sentences(people)))
+    mixed = [say(e, " ".join(reversed(e.explanations[0].split()))) for e in people]
+    assert 1 < own.value < 0.2 * metric.score(sentence_bench(people).trial("mixed", mixed)).value
+    assert "learned from the explanations of planted-nli" in own.notes[0]
+    silent = sentence_bench(people[:1]).trial("silent", [say(people[0], "")])
+    with pytest.raises(SayWhyError, match="perplexity can use none"):
+        metric.score(silent)
+    with pytest.raises(OptionError, match="has no explanations in train"):
+        Perplexity(data="planted-reviews").score(sentence_bench(people).trial("people", human_sentences(people)))
+
+
+def test_similarity(tmp_path):
+    said = ["a great film", "bad is not good at all", "no"]
+    result = Similarity().score(trial(said=said))
+    assert result.values == pytest.approx((3 / (3 * 5) ** 0.5, 1.0))
+    assert sum(result.bins.values()) == pytest.approx(1.0)
+    assert result.bins["0.9"] == 0.5
+    (tmp_path / "glove.txt").write_text("great 1 0\ngood 1 0\nbad -1 0\n")
+    near = Similarity(vectors=str(tmp_path / "glove.txt"), references=1).score(
+        trial(said=["good", "bad bad bad", "no"])
+    )
+    assert near.values == pytest.approx((1.0, 0.0))
+
+
+def test_a_critic_and_a_reader_judge():
+    label = [Example(e.texts, label="negative", explanations=e.explanations) for e in EXAMPLES]
+    said = ["a great film", "the film", "nothing"]
+    judged = CriticScore(critic=f"{HERE}/judges.py:Critic").score(trial(label, said))
+    assert judged.value == pytest.approx(200 / 3)
+    assert judged.bins == {"right": pytest.approx(200 / 3)}
+    read = LabelAccuracy(reader=f"{HERE}/judges.py:Reader").score(trial(label, said))
+    assert read.value == pytest.approx(2 / 3)  # the reader takes the first one for positive
+    with pytest.raises(OptionError, match=r"critic-score needs critic=\.\.\., a model trained on critic-pairs"):
+        CriticScore().check(sentence_bench(label))
+
+
+def test_the_label_follows_only_where_words_feed_it():
+    from tests.models.test_mpii import NLI, nli
+
+    rates = {}
+    for integration in ("full", "no-interpretation"):
+        model = nli(integration=integration)
+        made = saywhy.explain(model, NLI[:8], "sentence")
+        # As if it had said all labels, and each in its own words.
+        turned = [
+            replace(w, sentence=e.explanations[0], header=replace(w.header, probabilities=tuple(p)))
+            for w, e, p in zip(made, NLI, np.eye(3)[[i % 3 for i in range(8)]].tolist(), strict=False)
+        ]
+        bench = Workbench(model, NLI[:8], space="sentences")
+        result = LabelFollows().score(bench.trial("sentence", turned))
+        assert result.n == 8
+        rates[integration] = result
+    steady = rates["no-interpretation"]
+    again = LabelFollows().score(bench.trial("sentence", made)) if len({w.target for w in made}) > 1 else None
+    assert again is None or again.value == 0.0
+    assert steady.bins["changed"] == pytest.approx(np.mean([w.prediction.index != i % 3 for i, w in enumerate(made)]))
+    with pytest.raises(CapabilityError, match="asks a model that speaks"):
+        LabelFollows().check(Workbench(zoo.pair_classifier("bert"), NLI[:2], space="sentences"))
+
+
+def test_evaluate_a_model_that_speaks():
+    from tests.models.test_mpii import NLI, nli
+
+    table = evaluate(nli(), NLI[:6], "sentence", ["accuracy", "bleu", "inter-rep", "similarity"], samples=20)
+    assert {r.name for r in table.results} == {"accuracy", "bleu", "inter-rep", "similarity"}
+    with pytest.raises(OptionError, match="bleu measures explanations over sentences, not words"):
+        evaluate(nli(), NLI[:6], "random", "bleu")

@@ -96,3 +96,28 @@ def test_planted_reasons_are_named(data: str) -> None:
     assert sum(right) / len(right) > 0.95
     exact = [w.sentence == e.explanations[0] for w, e in zip(said, test, strict=True)]
     assert sum(exact) / len(exact) > 0.9
+
+
+def test_transformer_mlp_has_no_integration() -> None:
+    model = learn(objective="transformer-mlp", epochs=8)
+    network: Any = model.module
+    assert network.config.integration == "none"
+    why: Any = saywhy.explain(model, pets(1)[0])
+    assert len(set(why.steps)) == 1
+    assert why.sentence.startswith("a ")
+
+
+def test_e_infersent_learns_and_explains_the_label_it_predicts(tmp_path: Any) -> None:
+    options = {"hidden_size": 16, "decoder_size": 32, "embedding_size": 16, "longest": 8, "dropout": 0.0}
+    model = learn(objective="e-infersent", model_options=options, epochs=40, learning_rate=1e-2, out=tmp_path)
+    for example in pets(4):
+        why: Any = saywhy.explain(model, example)
+        assert why.prediction.label == example.label
+        assert why.sentence == example.explanations[0]
+        assert len(set(why.steps)) == 1
+    assert saywhy.load(tmp_path).fingerprint == model.fingerprint
+    whole = model.predict(pets(4))
+    for one, example in zip(whole, pets(4), strict=True):  # padding does not matter
+        assert one.probabilities == pytest.approx(model.predict(example)[0].probabilities, abs=1e-5)
+    with pytest.raises(OptionError, match="label_share must lie between 0 and 1"):
+        learn(objective="e-infersent", model_options=options, label_share=2.0)

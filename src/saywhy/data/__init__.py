@@ -18,6 +18,7 @@ from saywhy.data import (  # noqa: F401 - these register their datasets
     composed,
     comve,
     cose,
+    critic,
     eraser,
     esnli,
     ewt,

@@ -30,6 +30,7 @@ def load_dataset(
     seed: int = 0,
     exclude: Excluded = (),
     dev_share: float = 0.0,
+    train_share: float = 0.0,
     **options: Any,
 ) -> Dataset: ...
 
@@ -43,6 +44,7 @@ def load_dataset(
     seed: int = 0,
     exclude: Excluded = (),
     dev_share: float = 0.0,
+    train_share: float = 0.0,
     **options: Any,
 ) -> list[Example]: ...
 
@@ -55,6 +57,7 @@ def load_dataset(
     seed: int = 0,
     exclude: Excluded = (),
     dev_share: float = 0.0,
+    train_share: float = 0.0,
     **options: Any,
 ) -> Dataset | list[Example]:
     """A dataset by its registered name, or a user's own file or folder.
@@ -68,7 +71,9 @@ def load_dataset(
         exclude: what must not be in the result: a dataset's name (``"esnli-highlights"``), one of its splits
             (``"esnli-highlights:dev"``), a `Dataset`, examples, or several of these. Examples are recognised by their
             ids where both datasets use the same ones, and by their texts whatever case, spacing and tokenisation.
-        dev_share: for a dataset with ``train`` but without ``dev``: the share of ``train`` to use as ``dev``.
+        dev_share: for a dataset with ``train`` but without ``dev`` or ``test``: the share of ``train`` to use as
+            ``dev``; a ``dev`` that it has is then its ``test``, so that nothing is selected on what is reported.
+        train_share: for a dataset with ``dev`` but without ``train``: the share of ``dev`` to use as ``train``.
         options: of the dataset; a named corpus takes ``path=``, ``rows=``, ``hub=``, ``root=``, ``max_line_bytes=``; a
             file takes ``columns=``, ``labels=`` and others: see `TableCorpus`.
 
@@ -89,16 +94,20 @@ def load_dataset(
     """
     if limit is not None and limit < 1:
         raise OptionError(f"limit must be at least 1, not {limit}")
-    if not 0 <= dev_share < 1:
-        raise OptionError(f"dev_share must be at least 0 and below 1, not {dev_share}")
+    for name, share in (("dev_share", dev_share), ("train_share", train_share)):
+        if not 0 <= share < 1:
+            raise OptionError(f"{name} must be at least 0 and below 1, not {share}")
     corpus, summary = _corpus(name_or_path, seed, options)
     names = corpus.splits()
-    make_dev = dev_share > 0 and "train" in names and "dev" not in names
-    if make_dev:
-        names = tuple(n for name in names for n in ((name, "dev") if name == "train" else (name,)))
     read: Callable[[str], Iterator[Example]] = corpus.read
-    if make_dev:
-        read = partial(_with_dev, corpus, dev_share, seed)
+    if dev_share > 0 and {"train", "dev"} <= set(names) and "test" not in names:
+        names = tuple({"train": "train", "dev": "test"}.get(name, name) for name in names)
+        read = partial(_renamed, corpus)
+    for whole, share in (("train", 1 - dev_share), ("dev", train_share)):
+        if 0 < share < 1 and {"train", "dev"} & set(names) == {whole}:
+            names = tuple(n for name in names for n in (("train", "dev") if name == whole else (name,)))
+            read = partial(_divided, read, whole, share, seed)
+            break
     unwanted: list[str | Dataset | Example] = [exclude] if isinstance(exclude, str | Dataset) else list(exclude)
     if unwanted:
         read = partial(_without, read, _Unwanted(unwanted, corpus.id_space, options.get("root")))
@@ -151,12 +160,20 @@ def _option_names(factory: Callable[..., Corpus]) -> set[str]:
     return found - {"seed"}
 
 
-def _with_dev(corpus: Corpus, share: float, seed: int, split: str) -> Iterator[Example]:
+def _renamed(corpus: Corpus, split: str) -> Iterator[Example]:
+    """A corpus whose ``dev`` is its ``test``."""
+    return corpus.read("dev" if split == "test" else split)
+
+
+def _divided(
+    read: Callable[[str], Iterator[Example]], whole: str, train: float, seed: int, split: str
+) -> Iterator[Example]:
+    """A corpus one of whose splits is cut into ``train`` and ``dev``."""
     if split not in ("train", "dev"):
-        yield from corpus.read(split)
+        yield from read(split)
         return
-    for example in corpus.read("train"):
-        if hash_split(example, seed, {"train": 1 - share, "dev": share}) == split:
+    for example in read(whole):
+        if hash_split(example, seed, {"train": train, "dev": 1 - train}) == split:
             yield example
 
 

@@ -18,6 +18,7 @@ from saywhy.metrics.comparison import Comparison
 from saywhy.metrics.comprehensiveness import Comprehensiveness
 from saywhy.metrics.consistency import Consistency
 from saywhy.metrics.contiguity import Contiguity
+from saywhy.metrics.critic_score import CriticScore, LabelAccuracy
 from saywhy.metrics.evaluation import evaluate, expand_metrics
 from saywhy.metrics.fidelity import Fidelity
 from saywhy.metrics.flip_rate import FlipRate
@@ -25,6 +26,7 @@ from saywhy.metrics.important_tokens import ImportantTokens
 from saywhy.metrics.inclusion import ExactInc, SoftInc
 from saywhy.metrics.inter_rep import InterRep
 from saywhy.metrics.iou_f1 import IouF1
+from saywhy.metrics.label_follows import LabelFollows
 from saywhy.metrics.log_odds import LogOdds
 from saywhy.metrics.loo_correlation import LooCorrelation
 from saywhy.metrics.macro_f1 import MacroF1
@@ -32,8 +34,10 @@ from saywhy.metrics.max_f1 import MaxF1
 from saywhy.metrics.method_jaccard import MethodJaccard
 from saywhy.metrics.model_jaccard import ModelJaccard
 from saywhy.metrics.parts import Contributions, Origin, Parts
+from saywhy.metrics.perplexity import Perplexity
 from saywhy.metrics.sensitivity import Sensitivity
 from saywhy.metrics.sentences import human_sentences
+from saywhy.metrics.similarity import Similarity
 from saywhy.metrics.simulatability import Simulatability
 from saywhy.metrics.sufficiency import Sufficiency
 from saywhy.metrics.table import EvaluationTable
@@ -54,6 +58,7 @@ __all__ = [
     "Consistency",
     "Contiguity",
     "Contributions",
+    "CriticScore",
     "EvaluationTable",
     "ExactInc",
     "Fidelity",
@@ -61,6 +66,8 @@ __all__ = [
     "ImportantTokens",
     "InterRep",
     "IouF1",
+    "LabelAccuracy",
+    "LabelFollows",
     "LogOdds",
     "LooCorrelation",
     "MacroF1",
@@ -70,7 +77,9 @@ __all__ = [
     "ModelJaccard",
     "Origin",
     "Parts",
+    "Perplexity",
     "Sensitivity",
+    "Similarity",
     "Simulatability",
     "SoftInc",
     "Sufficiency",

@@ -223,6 +223,7 @@ class MpiiNetwork(transformers.PreTrainedModel):
         longest: int | None = None,
         cache: bool = True,
         sample: torch.Generator | None = None,
+        keep_chances: bool = False,
     ) -> Generated:
         """Decide and write about ids N x L.
 
@@ -236,6 +237,7 @@ class MpiiNetwork(transformers.PreTrainedModel):
             longest: the most words; as configured if None.
             cache: keep keys and values between steps; without it every step reads all words again, to the same end.
             sample: draw words from their distribution by this generator instead of taking the likeliest.
+            keep_chances: give the words' distributions too.
         """
         if feedback not in (None, *FEEDBACKS):
             raise OptionError(f"unknown feedback {feedback!r}; use one of {', '.join(FEEDBACKS)}")
@@ -246,13 +248,19 @@ class MpiiNetwork(transformers.PreTrainedModel):
             if soft or sample is not None:
                 raise OptionError("beams go with the feedback of tokens, and with nothing drawn")
             return beam_search(self, memory, beams, steps)
-        return self._greedy(memory, steps, soft, cache, sample)
+        return self._greedy(memory, steps, soft, cache, sample, keep_chances)
 
     def _greedy(
-        self, memory: Memory, longest: int, soft: bool, cache: bool, sample: torch.Generator | None
+        self,
+        memory: Memory,
+        longest: int,
+        soft: bool,
+        cache: bool,
+        sample: torch.Generator | None,
+        keep_chances: bool,
     ) -> Generated:
         logits, word = self.starting(memory)
-        past, read = None, []
+        past, read, kept = None, [], []
         alive = torch.ones(len(word), dtype=torch.bool, device=word.device)
         total, steps, ids = word.new_zeros(len(word)), [logits], []
         for t in range(longest):
@@ -264,6 +272,8 @@ class MpiiNetwork(transformers.PreTrainedModel):
                 hidden = out.last_hidden_state[:, -1]
                 scores, moved = self.word_scores(hidden), self.integration.move(logits, hidden, memory)
             chances = self.allowed(scores, t).log_softmax(-1)
+            if keep_chances:
+                kept.append(chances.exp())
             if sample is None:
                 chosen = chances.argmax(-1)
             else:
@@ -279,7 +289,8 @@ class MpiiNetwork(transformers.PreTrainedModel):
             word = chances.exp() @ self.embed_all() if soft else self.embed(chosen)
         written = torch.stack(ids, dim=1)
         lengths = (written != self.config.pad_id).sum(1)
-        return Generated(written, lengths, memory.masked(logits), memory.masked_steps(steps), total)
+        whole = torch.stack(kept, dim=1) if kept else None
+        return Generated(written, lengths, memory.masked(logits), memory.masked_steps(steps), total, whole)
 
     def embed_all(self) -> Tensor:
         """The vectors of all words, V x d."""

@@ -16,7 +16,7 @@ from saywhy.models.minilm import pretrained_with_head
 from saywhy.models.mpii import MpiiConfig, MpiiForMultipleChoice, MpiiForSequenceClassification, MpiiNetwork
 from saywhy.models.sentences import WordVocabulary
 from saywhy.models.text_model import quiet
-from saywhy.models.text_transformer import head_arguments
+from saywhy.models.text_transformer import draw_linears, head_arguments
 from saywhy.ops.randomness import global_seed
 from saywhy.types import Example
 
@@ -118,10 +118,7 @@ def build_mpii(
     )
     with global_seed(seed, "mpii"):
         network = kind(config)
-        for module in network.decoder.modules():
-            # MBart's 0.02 is meant for 1,024 dimensions; at this width it starves the first steps.
-            if isinstance(module, nn.Linear):
-                nn.init.xavier_uniform_(module.weight)
+        draw_linears(network.decoder)
         nn.init.normal_(network.decoder.embed_tokens.weight, std=width**-0.5)
     network.encoder.load_state_dict(body.state_dict())
     return network, tokenizer
@@ -154,7 +151,7 @@ def build_encoder(
     from saywhy.models.networks import networks
 
     name, given = os.fspath(encoder), dict(options)
-    if name in ("gru", "lstm", "mpii", "rationalizer"):
+    if name in ("gru", "lstm") or (name in networks and networks[name].family == "self-explaining"):
         raise OptionError(
             f"{name!r} cannot be the encoder here; use text-transformer, minilm or a transformer's folder"
         )

@@ -9,6 +9,7 @@ from typing import Any, TypeAlias
 from saywhy.models import smat_attention  # noqa: F401 - what a saved network may hold
 from saywhy.models.decomposable_attention import build_decomposable_attention
 from saywhy.models.esim import build_esim
+from saywhy.models.infersent import build_infersent
 from saywhy.models.interpretable_attention import build_interpretable_attention
 from saywhy.models.minilm import build_minilm
 from saywhy.models.mpii_building import build_mpii
@@ -53,6 +54,12 @@ networks.register(
     tasks=_ALL[:2],
     facts={"epochs": 10, "learning_rate": 1e-3, "batch_size": 64},
 )(build_rationalizer)
+networks.register(
+    "e-infersent",
+    family="self-explaining",
+    tasks=_ALL[:2],
+    facts={"epochs": 10, "learning_rate": 1e-3, "batch_size": 32},
+)(build_infersent)
 networks.register(
     "mpii",
     family="self-explaining",

@@ -52,6 +52,7 @@ class Generated:
         logits: N x K, the label's in the end.
         steps: N x (T + 1) x K logits before the first word and after each; beyond a row's length they stay.
         log_probability: (N,) of the sentence.
+        chances: N x T x V, the words' distributions, where they were asked for.
     """
 
     ids: Tensor
@@ -59,6 +60,7 @@ class Generated:
     logits: Tensor
     steps: Tensor
     log_probability: Tensor
+    chances: Tensor | None = None
 
 
 class Speaker(Protocol):

@@ -12,7 +12,14 @@ from saywhy.errors import OptionError
 from saywhy.ops.randomness import global_seed
 from saywhy.types import Example
 
-__all__ = ["SPECIAL_TOKENS", "build_text_transformer", "head_arguments", "train_tokenizer", "wrap_tokenizer"]
+__all__ = [
+    "SPECIAL_TOKENS",
+    "build_text_transformer",
+    "draw_linears",
+    "head_arguments",
+    "train_tokenizer",
+    "wrap_tokenizer",
+]
 
 SPECIAL_TOKENS = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
 
@@ -70,12 +77,15 @@ def build_text_transformer(
     )
     with global_seed(seed, "text-transformer"):
         network = getattr(transformers, f"Bert{name}")(config)
-        # BERT's 0.02 is meant for 768 dimensions; at this width it starves the first steps.
-        with torch.no_grad():
-            for module in network.modules():
-                if isinstance(module, torch.nn.Linear):
-                    torch.nn.init.xavier_uniform_(module.weight)
+        draw_linears(network)
     return network, tokenizer
+
+
+def draw_linears(network: torch.nn.Module) -> None:
+    """Draw linear layers by their size; BERT's 0.02 is meant for 768 dimensions and starves small networks."""
+    for module in network.modules():
+        if isinstance(module, torch.nn.Linear):
+            torch.nn.init.xavier_uniform_(module.weight)
 
 
 def head_arguments(task: str, labels: Sequence[str]) -> tuple[str, dict[str, Any]]:

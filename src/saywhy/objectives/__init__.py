@@ -7,6 +7,7 @@ from saywhy.objectives import (  # noqa: F401 - they register themselves
     a2r,
     cr,
     dmr,
+    e_infersent,
     fr,
     fresh,
     invrat,
@@ -17,6 +18,7 @@ from saywhy.objectives import (  # noqa: F401 - they register themselves
     regex,
     rnp,
     smat,
+    transformer_mlp,
     ver,
 )
 from saywhy.objectives.base import Objective, TrainingBatch, accuracy, objectives

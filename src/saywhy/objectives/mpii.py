@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import ClassVar
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from typing import Any, ClassVar
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor
 
 from saywhy.errors import OptionError
-from saywhy.loop import OptimiserSettings
+from saywhy.loop import OptimiserSettings, Phase, Step
 from saywhy.models import TextModel
 from saywhy.models.mpii import MpiiNetwork
-from saywhy.objectives.base import objectives
+from saywhy.objectives.afire import AFIRE, WganGp, make_game
+from saywhy.objectives.base import TrainingBatch, objectives
 from saywhy.objectives.explaining import Explaining, Lesson, word_loss
 
 __all__ = ["Mpii"]
@@ -25,7 +27,7 @@ class Mpii(Explaining):
 
     Reference: MPII, sections 2.2 and 2.3. The loss is the negative log-likelihood of the words plus the cross-entropy
     of the label after the last word, and of the label before the first one. The ablations of Table 1 are options of
-    the network (``integration``).
+    the network (``integration``); the games of adversarial fidelity are the option ``afire``.
 
     Departures: the cross-entropy of the first label (``start_weight``) is an option that is off in the released code. A
     gold sentence gives the label away, so without it the label that the first words are written by is never learned.
@@ -35,6 +37,12 @@ class Mpii(Explaining):
         optimiser: how it is optimised.
         label_weight: weight of the label after the last word.
         start_weight: weight of the label before the first word.
+        afire: ``none``; ``ami``, the paper's game with a backward network; ``wgan-gp``, the released code's with a
+            critic.
+        afire_weight: weight of what the model gains in the game.
+        afire_start: share of the steps after which the model plays.
+        afire_width: size of the other player's states.
+        afire_rate: its learning rate.
 
     Example:
         >>> model = saywhy.train("mpii", data="esnli", model="mpii")                           # doctest: +SKIP
@@ -51,6 +59,11 @@ class Mpii(Explaining):
         *,
         label_weight: float = 1.0,
         start_weight: float = 1.0,
+        afire: str = "none",
+        afire_weight: float = 0.1,
+        afire_start: float = 0.5,
+        afire_width: int = 128,
+        afire_rate: float = 1e-3,
         explanations: int = 1,
         decoder_rate: float | None = None,
     ) -> None:
@@ -60,6 +73,42 @@ class Mpii(Explaining):
         if min(label_weight, start_weight) < 0:
             raise OptionError("label_weight and start_weight must not be negative")
         self.label_weight, self.start_weight = label_weight, start_weight
+        if afire not in ("none", *AFIRE):
+            raise OptionError(f"unknown afire {afire!r}; use one of none, {', '.join(AFIRE)}")
+        if not 0 <= afire_start < 1 or afire_weight < 0:
+            raise OptionError("afire_start is a share from 0 to less than 1, and afire_weight must not be negative")
+        self.game = make_game(afire, model, afire_weight, afire_start, afire_width)
+        self.afire_rate = afire_rate
+        if self.game is not None:
+            self.players[self.game.player] = self.game.opponent
+
+    def optimisers(self) -> dict[str, OptimiserSettings]:
+        """Those of all objectives that explain; the other player has its own rate."""
+        rules = super().optimisers()
+        if self.game is not None:
+            rules[self.game.player] = replace(self.optimiser, learning_rate=self.afire_rate, rates={})
+        return rules
+
+    def phases(self, batch: TrainingBatch, step: Step) -> Iterator[Phase]:
+        """The gold label and sentence; then the game, where one is played."""
+        lesson = self.lesson(batch)
+        yield Phase(("model",), lambda: self.supervised(lesson))
+        if self.game is not None:
+            yield from self.game.phases(lesson, step)
+
+    @property
+    def period(self) -> int:
+        """Steps differ where a critic has most of the turns."""
+        return WganGp.critic_batches + 2 if isinstance(self.game, WganGp) else 1
+
+    def state(self) -> dict[str, Any]:
+        """What the game must remember."""
+        return {} if self.game is None else self.game.state()
+
+    def load_state(self, state: Mapping[str, Any]) -> None:
+        """Take back what `state` gave."""
+        if self.game is not None:
+            self.game.load_state(state)
 
     def supervised(self, lesson: Lesson) -> tuple[Tensor, Mapping[str, float | Tensor]]:
         """Words, final label and first label."""

@@ -22,6 +22,7 @@ from saywhy.metrics.trial import Workbench
 from saywhy.models.networks import networks
 from saywhy.objectives import objectives, train
 from saywhy.studies.cells import Cell, environment
+from saywhy.studies.references import refer
 from saywhy.studies.schema import DataRef, EvaluateStep, Named, Source, Study, TrainStep
 from saywhy.studies.sweeps import digest_of, title_of, unfold, variant_of
 
@@ -214,11 +215,10 @@ class _Planner:
                     if others:  # named only where there are some: what was measured without stays the same cell
                         shared["against"] = others
                     for group, wanted in self._tasks_of(groups, step, chosen):
-                        config = {
-                            **shared,
-                            "methods": [{"name": m.name, "options": m.options, "title": m.title} for m in group],
-                            "metrics": [{"name": m.name, "options": m.options, "title": m.title} for m in wanted],
-                        }
+                        with self.source_errors((*at, "metrics")):
+                            named, judges = refer(wanted, self.study.train, self.train, seed)
+                        chosen_methods = [{"name": m.name, "options": m.options, "title": m.title} for m in group]
+                        config = {**shared, "methods": chosen_methods, "metrics": named}
                         facts = {
                             "step": name,
                             "model": cell.facts["model"] if cell else model,
@@ -229,7 +229,7 @@ class _Planner:
                         }
                         found = [cell.name] if cell else []
                         found += [other["cell"] for other in others.values() if "cell" in other]
-                        needs = tuple(dict.fromkeys(found))
+                        needs = tuple(dict.fromkeys([*found, *judges]))
                         self.cells.append(Cell("evaluate", config, self.environment, needs, facts))
 
     @staticmethod

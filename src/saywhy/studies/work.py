@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from saywhy.studies.cells import Cell, Store
+from saywhy.studies.references import follow_references
 
 __all__ = ["do_cell", "torch_threads", "watch_parent"]
 
@@ -83,7 +84,9 @@ def _evaluate(cell: Cell, store: Store) -> dict[str, Any]:
     model = load(_model(config["model"], store))
     data = config["data"]
     asked = [
-        (m["title"], one) for m in config["metrics"] for one in expand_metrics(m["name"], m["options"], config["space"])
+        (m["title"], one)
+        for m in config["metrics"]
+        for one in expand_metrics(m["name"], follow_references(m["options"], store), config["space"])
     ]
     table = evaluate(
         model,

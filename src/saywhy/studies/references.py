@@ -1,0 +1,52 @@
+"""Metrics that ask a model which the same study trains: ``critic: step:critic``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from saywhy.errors import OptionError
+from saywhy.studies.cells import Cell, Store
+from saywhy.studies.schema import Named
+
+__all__ = ["PREFIX", "follow_references", "refer"]
+
+PREFIX = "step:"
+
+
+def refer(
+    metrics: Sequence[Named], steps: Mapping[str, Any], train: Callable[[str], list[Cell]], seed: int
+) -> tuple[list[dict[str, Any]], list[str]]:
+    """Metrics as a cell's configuration has them, and the names of the cells that must be there first.
+
+    Args:
+        metrics: as the study's file has them; an option ``step:NAME`` is the model of a step of ``train``.
+        steps: those steps.
+        train: gives the cells of a step.
+        seed: of the run; the model of the same seed is asked, else the first.
+
+    Raises:
+        OptionError: there is no such step.
+    """
+    made, needs = [], []
+    for metric in metrics:
+        options = dict(metric.options)
+        for key, value in metric.options.items():
+            if isinstance(value, str) and value.startswith(PREFIX):
+                name = value.removeprefix(PREFIX)
+                if name not in steps:
+                    raise OptionError(f"{metric.name}: {key} names {name!r}, which is no step of train")
+                cells = train(name)
+                cell = next((c for c in cells if c.facts["seed"] == seed), cells[0])
+                options[key] = {"cell": cell.name}
+                needs.append(cell.name)
+        made.append({"name": metric.name, "options": options, "title": metric.title})
+    return made, needs
+
+
+def follow_references(options: Mapping[str, Any], store: Store) -> dict[str, Any]:
+    """A metric's options, with the folders of the models they refer to."""
+    return {
+        key: str(store.folder(value["cell"]) / "model") if isinstance(value, Mapping) and "cell" in value else value
+        for key, value in options.items()
+    }

@@ -1,0 +1,59 @@
+from __future__ import annotations
+
+import pytest
+
+from saywhy.data import load_dataset
+from saywhy.errors import OptionError
+
+
+@pytest.mark.parametrize("source", ["planted-nli", "planted-choices"])
+def test_every_explanation_once_with_its_own_and_once_with_another(source: str) -> None:
+    pairs = list(load_dataset("critic-pairs", source=source)["dev"])
+    examples = list(load_dataset(source)["dev"])
+    assert [p.label for p in pairs[:4]] == ["yes", "no", "yes", "no"]
+    assert len(pairs) == 2 * len(examples)
+    for i in (0, 5):
+        label = examples[i].choices[int(examples[i].label)] if examples[i].choices else examples[i].label
+        assert pairs[2 * i].texts == (" | ".join(examples[i].fields), f"{label}: {examples[i].explanations[0]}")
+        assert pairs[2 * i + 1].texts[0] == pairs[2 * i].texts[0]
+        assert pairs[2 * i + 1].texts[1] != pairs[2 * i].texts[1]
+    again = list(load_dataset("critic-pairs", source=source)["dev"])
+    assert [p.texts for p in again] == [p.texts for p in pairs]
+
+
+def test_choices_meet_explanations_of_the_same_answer() -> None:
+    examples = list(load_dataset("planted-choices")["dev"])
+    pairs = list(load_dataset("critic-pairs", source="planted-choices")["dev"])
+    answers = [e.choices[int(e.label)] for e in examples]  # type: ignore[arg-type]
+    common = [i for i, a in enumerate(answers) if answers.count(a) > 1]
+    assert all(answers[i] in pairs[2 * i + 1].texts[1].split(": ", 1)[1] for i in common)
+
+
+def test_explanations_alone() -> None:
+    data = load_dataset("explanations-alone", source="planted-nli")
+    first = next(iter(load_dataset("planted-nli")["test"]))
+    assert data.labels == ("entailment", "neutral", "contradiction")
+    assert data["test"][0].texts == first.explanations
+    assert data["test"][0].label == first.label
+    with pytest.raises(OptionError, match="are choices, which differ by example"):
+        list(load_dataset("explanations-alone", source="planted-choices")["dev"])
+    with pytest.raises(OptionError, match="is not a dataset"):
+        load_dataset("critic-pairs", source="nothing")
+
+
+@pytest.mark.realdata
+def test_a_dev_split_can_be_trained_on() -> None:
+    data = load_dataset("esnli", train_share=0.9)
+    assert list(data.splits) == ["train", "dev", "test"]
+    sizes = len(data["train"]), len(data["dev"])
+    assert sum(sizes) == len(load_dataset("esnli")["dev"])
+    assert sizes[0] / sum(sizes) == pytest.approx(0.9, abs=0.02)
+    assert not {e.id for e in data["train"]} & {e.id for e in data["dev"]}
+
+
+@pytest.mark.realdata
+def test_a_dev_split_that_is_reported_is_not_selected_on() -> None:
+    data = load_dataset("cose", dev_share=0.1)
+    assert list(data.splits) == ["train", "dev", "test", "test-unlabelled"]
+    assert [e.id for e in data["test"]] == [e.id for e in load_dataset("cose")["dev"]]
+    assert {e.id for e in data["dev"]} < {e.id for e in load_dataset("cose")["train"]}

@@ -1,0 +1,115 @@
+"""The two games of adversarial fidelity: METHODS 7, number 40."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from saywhy.loop import OptimiserSettings, Step
+from saywhy.models import TextModel
+from saywhy.objectives.afire import Ami, WganGp, _equal
+from saywhy.objectives.mpii import Mpii
+from tests.objectives.test_mpii import learn, pets
+
+
+@pytest.fixture(scope="module")
+def model() -> TextModel:
+    return learn(epochs=1)
+
+
+def game(model: TextModel, name: str, **options: Any) -> tuple[Mpii, Any, Any]:
+    objective = Mpii(model, OptimiserSettings(), afire=name, afire_width=32, **options)
+    lesson = objective.lesson(objective.collate(objective.items(pets(12), "error")))
+    return objective, objective.game, lesson
+
+
+def test_the_backward_network_prefers_gold_to_shuffled(model: TextModel) -> None:
+    _, ami, lesson = game(model, "ami")
+    assert isinstance(ami, Ami)
+    optimiser = torch.optim.Adam(ami.opponent.parameters(), 5e-3)
+    for _ in range(60):
+        optimiser.zero_grad()
+        loss, _ = ami._learn(lesson, {})
+        loss.backward()
+        optimiser.step()
+    ami.opponent.eval()
+    turn = torch.arange(len(lesson.gold)).roll(1)
+    with torch.no_grad():
+        gold = ami.likelihood(lesson, lesson.gold, lesson.ids)
+        shuffled = ami.likelihood(lesson, lesson.gold[turn], lesson.ids[turn])
+    assert bool((gold > shuffled).all())
+
+
+def test_padding_does_not_matter_to_the_backward_network(model: TextModel) -> None:
+    _, ami, lesson = game(model, "ami")
+    ami.opponent.eval()
+    longer = torch.nn.functional.pad(lesson.ids, (0, 3))
+    with torch.no_grad():
+        torch.testing.assert_close(
+            ami.likelihood(lesson, lesson.gold, lesson.ids), ami.likelihood(lesson, lesson.gold, longer)
+        )
+
+
+def test_what_was_drawn_counts_against_it_only_down_to_the_margin(model: TextModel) -> None:
+    _, ami, lesson = game(model, "ami")
+    ami.opponent.eval()
+    drawn = {"ids": lesson.ids.roll(1, 0), "labels": lesson.gold.roll(1)}
+    alone, _ = ami._learn(lesson, {})
+    both, numbers = ami._learn(lesson, drawn)
+    assert {"backward/gold", "backward/both", "backward/sentence"} == set(numbers)
+    assert float(both.detach()) != pytest.approx(float(alone.detach()))
+    # The gold itself, drawn, is no evidence against the gold.
+    same, _ = ami._learn(lesson, {"ids": lesson.ids, "labels": lesson.gold})
+    assert float(same.detach()) == pytest.approx(float(alone.detach()))
+    ami.margin = 0.0
+    floor = 2 * float(ami.likelihood(lesson, lesson.gold, lesson.ids).mean().detach())
+    assert float(ami._learn(lesson, drawn)[0].detach()) >= float(alone.detach()) + floor - 1e-4
+
+
+def test_equal_up_to_padding() -> None:
+    assert _equal(torch.tensor([[4, 2, 0], [4, 5, 2]]), torch.tensor([[4, 2], [4, 5]]), 0).tolist() == [True, False]
+
+
+def test_the_reward_moves_the_model_and_its_baseline(model: TextModel) -> None:
+    objective, ami, lesson = game(model, "ami", afire_start=0.0)
+    step = Step(5, 10, 0, 0)
+    loss, numbers = ami._reward(lesson, step)
+    assert numbers["reward"] < 0
+    assert objective.state() == {"baseline": pytest.approx(numbers["reward"])}
+    model.module.zero_grad()
+    loss.backward()
+    found: Any = model.module
+    assert float(found.decoder.layers[0].fc1.weight.grad.abs().max()) > 0
+    assert all(p.grad is None or float(p.grad.abs().max()) == 0 for p in ami.opponent.parameters())
+    objective.load_state({"baseline": -3.0})
+    assert ami.baseline == -3.0
+
+
+def test_the_critic_has_a_penalty_and_the_model_gets_its_gradient(model: TextModel) -> None:
+    objective, wgan, lesson = game(model, "wgan-gp", afire_start=0.0)
+    assert isinstance(wgan, WganGp)
+    assert objective.period == 12
+    loss, numbers = wgan._learn(lesson, Step(0, 100, 0, 0))
+    assert float(numbers["critic/penalty"]) > 0
+    loss.backward()
+    assert float(wgan.opponent.word.weight.grad.abs().max()) > 0
+    model.module.zero_grad()
+    wgan._raise(lesson).backward()
+    found: Any = model.module
+    assert float(found.word_bias.grad.abs().max()) > 0
+    turns = [[p.title for p in wgan.phases(lesson, Step(i, 100, 0, 0))] for i in (0, 9, 10, 11)]
+    assert turns == [["critic"], ["critic"], ["critic's opinion"], []]
+
+
+@pytest.mark.parametrize("name", ["ami", "wgan-gp"])
+def test_training_with_a_game_resumes_and_logs(tmp_path: Path, name: str) -> None:
+    options = {"epochs": 2, "afire": name, "afire_start": 0.3, "afire_width": 32}
+    model = learn(out=tmp_path, **options)
+    assert learn(out=tmp_path, **options).fingerprint == model.fingerprint
+    config = json.loads((tmp_path / "run.json").read_text())["config"]
+    assert config["options"]["afire"] == name
+    assert not any("backward" in n or "critic" in n for n in model.module.state_dict())
