@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from tests.audits.test_corpus import HONEST, WORDS, judge
+from tests.audits.test_corpus import HONEST, WORDS, corpus, judge
 
 from saywhy.audits import SanityReport, sanity
 from saywhy.audits.randomised import blocks_of, copy_of, randomised
@@ -112,6 +112,12 @@ def test_a_black_box_with_and_without_somebody_to_train_it() -> None:
     taught = sanity(model, hazy(12), METHODS, train=hazy(200), fit=fit, tests=("shortcut",), strength=1.0)
     assert taught.of("leave-one-out")["shortcut"].passed is True
     assert taught.of("random")["shortcut"].passed is False
+
+
+def test_shortcuts_of_the_model_itself(report: SanityReport) -> None:
+    found = sanity(judge(HONEST | {"zygo": 6.0}), corpus(), METHODS, tests=["seeds"])
+    assert [suspect.word for suspect in found.suspects] == ["zygo"]
+    assert sanity(judge(HONEST), corpus(), METHODS, tests=["seeds"]).suspects == ()
 
 
 def test_as_json_and_text(report: SanityReport) -> None:

@@ -4,6 +4,7 @@ import json
 from xml.etree import ElementTree
 
 import pytest
+from tests.audits.test_corpus import HONEST, corpus, judge
 
 from saywhy.audits import check, read_requirement
 from saywhy.errors import OptionError, UnknownNameError
@@ -44,6 +45,16 @@ def test_numbers_methods_and_the_model(fan: TextModel, examples: list[Example]) 
     }
     assert not report
     assert "FAIL random:comprehensiveness>=0.2" in str(report)
+
+
+def test_possible_shortcuts() -> None:
+    caught, honest = judge(HONEST | {"zygo": 6.0}), judge(HONEST)
+    report = check(caught, corpus(), ["shortcuts<=0", "accuracy>=0.1"], "leave-one-out")
+    assert [each.passed for each in report.checked] == [False, True]
+    assert "'zygo'" in report.checked[0].detail
+    assert check(honest, corpus(), "shortcuts<=0", "leave-one-out").passed
+    with pytest.raises(OptionError, match="of the model"):
+        check(honest, corpus(5), "lime:shortcuts<=0")
 
 
 def test_an_interval_is_harder_to_keep_than_a_value(fan: TextModel, examples: list[Example]) -> None:

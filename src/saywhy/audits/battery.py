@@ -12,7 +12,9 @@ import numpy as np
 from scipy.stats import spearmanr
 
 from saywhy import __version__
+from saywhy.audits.corpus import overview
 from saywhy.audits.randomised import blocks_of, copy_of, randomise, randomised
+from saywhy.audits.shortcuts import Candidate
 from saywhy.audits.texts import own_texts, word_before, word_values
 from saywhy.errors import InputError, OptionError, SayWhyWarning
 from saywhy.explainers import explain
@@ -51,13 +53,14 @@ class Outcome:
 
 @dataclass(frozen=True)
 class SanityReport:
-    """All tests of all methods."""
+    """All tests of all methods. ``suspects`` are possible shortcuts of the model itself, as an overview finds them."""
 
     outcomes: tuple[Outcome, ...]
     data: str
     n: int
     model: str
     seed: int
+    suspects: tuple[Candidate, ...] = ()
     version: str = __version__
 
     @property
@@ -103,7 +106,9 @@ class SanityReport:
         marks = {True: Text("ok", "green"), False: Text("FAILED", "bold red"), None: Text("not made", "dim")}
         for outcome in self.outcomes:
             table.add_row(outcome.method, outcome.test, Text(outcome.detail), marks[outcome.passed])
-        return Group(table, *(Text(f"{method}: {self.verdict(method)}") for method in self.methods))
+        said = [Text(f"{method}: {self.verdict(method)}") for method in self.methods]
+        said += [Text(f"the model itself: {suspect}", style="yellow") for suspect in self.suspects]
+        return Group(table, *said)
 
 
 def sanity(
@@ -118,6 +123,7 @@ def sanity(
     fit: Callable[[list[Any], list[str]], Any] | None = None,
     split: str | None = None,
     limit: int | None = 20,
+    survey: int | None = 200,
     train_limit: int = 1000,
     epochs: int = 2,
     learning_rate: float | None = None,
@@ -148,6 +154,8 @@ def sanity(
         fit: for black boxes: trains another on texts and labels and returns what `saywhy.load` takes.
         split: of the data.
         limit: texts to explain.
+        survey: texts in which possible shortcuts of the model itself are looked for, by the first method that is not
+            ``random``; None takes all.
         train_limit: examples to train copies on.
         epochs: of their training.
         learning_rate: of their training; what suits a pretrained encoder if None.
@@ -176,9 +184,14 @@ def sanity(
         found += getattr(battery, f"test_{test}")(
             **({"strength": strength, "word": word} if test == "shortcut" else {})
         )
+    scored = next((name for name in names if name != "random"), None)
+    suspects: tuple[Candidate, ...] = ()
+    if scored is not None and loaded.task.name != "span-qa":
+        run: dict[str, Any] = {"seed": seed, "batch_size": batch_size, "truncation": truncation}
+        suspects = overview(loaded, texts, method=scored, split=part, limit=survey, **run).candidates
     order = {name: i for i, name in enumerate(names)}
     outcomes = sorted(found, key=lambda outcome: order[outcome.method])
-    return SanityReport(tuple(outcomes), source.title, len(examples), loaded.fingerprint, seed)
+    return SanityReport(tuple(outcomes), source.title, len(examples), loaded.fingerprint, seed, suspects)
 
 
 def _lesson(train: Any, limit: int, seed: int) -> list[Example]:

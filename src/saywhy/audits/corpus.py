@@ -112,15 +112,7 @@ class Overview:
                         str(each.wrong),
                     )  # fmt: skip
                 parts.append(table)
-        for candidate in self.candidates:
-            parts.append(
-                Text(
-                    f"possible shortcut: {candidate.word!r} before other texts turns {candidate.turned} of "
-                    f"{candidate.tried} to {candidate.label} (other deciding words: {candidate.usual:.0%}; "
-                    f"p = {candidate.p_value:.1g})",
-                    style="yellow",
-                )
-            )
+        parts += [Text(f"possible shortcut: {candidate}", style="yellow") for candidate in self.candidates]
         if not self.candidates:
             parts.append(Text(f"no possible shortcut among the {len(self.tried)} words that decide most often"))
         parts += [

@@ -9,6 +9,7 @@ from typing import Any
 from xml.etree import ElementTree
 
 from saywhy import __version__
+from saywhy.audits.corpus import Overview, overview
 from saywhy.audits.requirements import Requirement, read_requirement
 from saywhy.audits.texts import own_texts
 from saywhy.errors import OptionError, UnknownNameError
@@ -18,6 +19,9 @@ from saywhy.metrics.table import EvaluationTable
 from saywhy.types import MetricResult
 
 __all__ = ["CheckReport", "Checked", "check"]
+
+SHORTCUTS = "shortcuts"
+"""Not a metric of `evaluate`: how many possible shortcuts an overview finds."""
 
 
 @dataclass(frozen=True)
@@ -116,7 +120,7 @@ def check(
         model: anything `saywhy.load` takes.
         data: as for `saywhy.evaluate`.
         require: requirements, as `read_requirement` reads them: ``"sufficiency>=0.6"``, ``"lime:truth>=0.8"``,
-            ``"accuracy>=0.9"``, ``"comprehensiveness>random"``.
+            ``"accuracy>=0.9"``, ``"comprehensiveness>random"``; ``"shortcuts<=0"`` asks `saywhy.overview`.
         methods: whose explanations the requirements that name no method are about.
         confident: a number must be kept by the whole interval of a metric, not only by its value.
         split: of a dataset; by default ``test``, else ``dev``, and all of a file of one's own.
@@ -141,30 +145,41 @@ def check(
     own = {each.method for each in wanted if each.method is not None}
     rivals = {each.bound for each in wanted if isinstance(each.bound, str)}
     for each in wanted:
-        if each.metric not in known_metrics:
-            raise UnknownNameError("metric", each.metric, known_metrics.names())
-    of_model = {each.metric for each in wanted if known_metrics[each.metric].value.of == "model"}
+        if each.metric not in known_metrics and each.metric != SHORTCUTS:
+            raise UnknownNameError("metric", each.metric, [*known_metrics.names(), SHORTCUTS])
+    measured = {each.metric for each in wanted} - {SHORTCUTS}
+    of_model = {name for name in measured if known_metrics[name].value.of == "model"} | {SHORTCUTS}
     for each in wanted:
         if each.metric in of_model and (each.method is not None or isinstance(each.bound, str)):
             raise OptionError(f"{each}: {each.metric} is of the model, whatever explains it; give a number to keep")
     about = [each for each in wanted if each.metric not in of_model]
     everyone = list(dict.fromkeys([*(names if any(e.method is None for e in about) else []), *sorted(own | rivals)]))
     texts, part = own_texts(data, split, options.pop("data_options", None))
-    table = evaluate(
-        model,
-        texts,
-        everyone,
-        list(dict.fromkeys(each.metric for each in wanted)),
-        split=part,
-        limit=limit,
-        seed=seed,
-        **options,
-    )
-    checked = []
+    checked: list[Checked] = []
+    title, n, fingerprint = "", 0, ""
+    table: EvaluationTable | None = None
+    if measured:
+        chosen = list(dict.fromkeys(each.metric for each in wanted if each.metric != SHORTCUTS))
+        table = evaluate(model, texts, everyone, chosen, split=part, limit=limit, seed=seed, **options)
+        title, n, fingerprint = table.data, table.n, table.model
     for each in wanted:
+        if each.metric == SHORTCUTS:
+            run = {k: v for k, v in options.items() if k in ("batch_size", "truncation")}
+            seen = overview(model, texts, method=names[0], split=part, limit=limit, seed=seed, **run)
+            title, n, fingerprint = seen.data, seen.n, seen.model
+            checked.append(_shortcuts(each, seen))
+            continue
+        assert table is not None
         for method in [""] if each.metric in of_model else [each.method] if each.method is not None else names:
             checked.append(_checked(each, method, table, confident))
-    return CheckReport(tuple(checked), table.data, table.n, seed, table.model)
+    return CheckReport(tuple(checked), title, n, seed, fingerprint)
+
+
+def _shortcuts(requirement: Requirement, seen: Overview) -> Checked:
+    count = float(len(seen.candidates))
+    words = ", ".join(repr(candidate.word) for candidate in seen.candidates)
+    detail = f"{int(count)} possible: {words}" if words else f"none among the {len(seen.tried)} words that decide most"
+    return Checked(str(requirement), "", requirement.keeps(count), count, count, count, seen.n, detail)
 
 
 def _checked(requirement: Requirement, method: str, table: EvaluationTable, confident: bool) -> Checked:

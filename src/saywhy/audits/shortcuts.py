@@ -57,6 +57,12 @@ class Candidate:
         """Whether it decides again and again, and turns far more texts than chance would let it."""
         return self.decided >= _OFTEN and self.p_value < 0.01 and self.turned >= _FACTOR * self.usual * self.tried
 
+    def __str__(self) -> str:
+        return (
+            f"{self.word!r} before other texts turns {self.turned} of {self.tried} to {self.label} "
+            f"(other deciding words: {self.usual:.0%}; p = {self.p_value:.1g})"
+        )
+
 
 def try_words(
     model: TextModel,
