@@ -12,8 +12,10 @@ import torch
 
 import saywhy
 from saywhy.errors import CapabilityError, OptionError, SayWhyWarning
-from saywhy.models import load
+from saywhy.loop import OptimiserSettings
+from saywhy.models import TextModel, load
 from saywhy.models.rationales import rationalizer_of, read_rationales
+from saywhy.models.rationalizer import build_rationalizer
 from saywhy.objectives import objectives
 from saywhy.objectives.rationalization import Rationalization
 from saywhy.ops.rationales import selection_penalty
@@ -47,7 +49,8 @@ def test_every_objective_moves_all_its_players_and_the_seed_decides(name: str) -
     objective = make(name)
     before = {key: value.clone() for key, value in objective.model.module.state_dict().items()}
     trained = quick(name, model=objective.model, model_options=None, max_steps=3).module.state_dict()
-    for part in ("selector.head.weight", "predictor.classifier.weight"):
+    reads_out = "intervention.prediction.weight" if name == "inter-rat" else "predictor.classifier.weight"
+    for part in ("selector.head.weight", reads_out):
         assert not torch.equal(trained[part], before[part])
 
 
@@ -68,6 +71,25 @@ def test_an_interrupted_run_goes_on_exactly(name: str, tmp_path: Path, monkeypat
     with pytest.raises(KeyboardInterrupt):
         quick(name, out=tmp_path / "cut", **options)
     assert quick(name, out=tmp_path / "cut", **options).fingerprint == whole.fingerprint
+
+
+@pytest.mark.parametrize("name", ["a2i", "a2r", "dmr", "inter-rat", "invrat"])
+@pytest.mark.parametrize("encoder", ["gru", "text-transformer"])
+def test_the_seed_draws_the_further_players(name: str, encoder: str) -> None:
+    small = {"layers": 1, "width": 16, "heads": 2, "vocabulary_size": 200}
+    options = SMALL if encoder == "gru" else {"encoder": encoder, "encoder_options": small}
+    labels = ("bad", "good")
+    found = []
+    for seed in (1, 1, 2):
+        model = TextModel(*build_rationalizer(reviews(24), "text", labels, 0, **options), "text", labels)  # type: ignore[arg-type]
+        objective = objectives[name].value(model, OptimiserSettings())
+        objective.begin(seed)
+        (extra,) = (p for key, p in objective.players.items() if key not in ("selector", "predictor", "shift"))
+        found.append({key: value.clone() for key, value in extra.named_parameters()})
+    assert all(torch.equal(found[0][key], found[1][key]) for key in found[0])
+    heads = [key for key in found[0] if key.split(".")[0] in ("head", "classifier", "labels", "prediction")]
+    assert heads
+    assert all(not torch.equal(found[0][key], found[2][key]) for key in heads)
 
 
 @pytest.mark.parametrize("name", NAMES)

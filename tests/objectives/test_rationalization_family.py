@@ -11,6 +11,7 @@ import torch
 
 from saywhy.errors import DataError, OptionError
 from saywhy.models import load
+from saywhy.models.intervention import Intervention
 from saywhy.objectives.a2i import A2I, bounded_attack
 from saywhy.objectives.a2r import A2R, jensen_shannon
 from saywhy.objectives.cr import Cr
@@ -186,3 +187,38 @@ def test_one_encoder_for_both() -> None:
 def test_mistakes(name: str, options: dict[str, float]) -> None:
     with pytest.raises(OptionError, match=next(iter(options))):
         make(name, **options)
+
+
+def test_labels_have_as_much_of_a_say_as_the_prior_gives_them() -> None:
+    made = Intervention(3, [0.2, 0.8], width=2, dropout=0.0)
+    with torch.no_grad():
+        made.labels.weight.copy_(torch.eye(2))
+    states = torch.randn(4, 3, generator=torch.Generator().manual_seed(0))
+    attention = (states @ made.chooses.weight).softmax(-1)  # with vectors of unit length W e_y is a column of W
+    torch.testing.assert_close(made.context(states, made.chooses), attention * torch.tensor([0.2, 0.8]))
+    # The predictor reads the sum of states for each selected word, then its context, in one linear layer.
+    rows, mask = torch.randn(2, 5, 3), torch.tensor([[1.0, 1.0, 0.0], [0.0, 0.0, 0.0]])
+    pooled = rows.sum(1) / torch.tensor([[2.0], [1.0]])
+    both = torch.cat([pooled, made.context(pooled, made.predicts)], -1)
+    torch.testing.assert_close(made.predict(rows, mask), made.prediction(both))
+
+
+def test_an_intervention_is_loaded_with_its_prior(tmp_path: Path) -> None:
+    prior = [0.05, 0.95]
+    model = quick("inter-rat", prior=prior, max_steps=2, out=tmp_path)
+    again = load(tmp_path)
+    assert again.module.config.prior == prior
+    torch.testing.assert_close(again.module.state_dict()["intervention.prior"], torch.tensor(prior))
+    items = model.encode(reviews(4))
+    torch.testing.assert_close(again.scores(items), model.scores(items))
+    for wrong in ([0.5, 0.6], [1.0]):
+        with pytest.raises(OptionError, match="prior has"):
+            make("inter-rat", prior=wrong)
+
+
+def test_what_the_labels_say_reaches_both_players() -> None:
+    objective = make("inter-rat")
+    loss, _ = objective.loss(batch_of(objective), step())
+    loss.backward()
+    slopes = {name: p.grad for name, p in objective.players["intervention"].named_parameters()}
+    assert all(grad is not None and grad.abs().max() > 0 for grad in slopes.values()), slopes.keys()

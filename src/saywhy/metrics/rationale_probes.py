@@ -106,9 +106,8 @@ def estimate_lipschitz(
                 keep = piece_mask(choice.word_ids, mask)
                 read = look_up(network.predictor, inputs["input_ids"]) * keep.unsqueeze(-1)
             read.requires_grad_()
-            everything = torch.ones_like(mask)
             with replace_embeddings(network.predictor, inputs["input_ids"], read):
-                scores = network.predict(inputs, everything)
+                scores = network.predict(inputs, mask)
             (slope,) = torch.autograd.grad(scores.softmax(-1)[:, chosen].sum(), read)
             selected = (keep * (choice.word_ids > 0)).unsqueeze(-1)
             slope = (slope.abs() if absolute else slope) * selected

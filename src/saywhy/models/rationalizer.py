@@ -27,6 +27,7 @@ from transformers.modeling_outputs import SequenceClassifierOutput
 
 from saywhy.errors import CapabilityError, OptionError
 from saywhy.models.embedding_door import look_up, replace_embeddings
+from saywhy.models.intervention import Intervention
 from saywhy.models.minilm import pretrained_with_head
 from saywhy.models.tasks import sequence_logits
 from saywhy.models.text_transformer import head_arguments
@@ -54,7 +55,7 @@ class RationalizerConfig(transformers.PretrainedConfig):
     ``encoder`` is the configuration of both players' encoders, ``dropout`` that of the selector's head.
     ``shared_encoder``: the selector reads the predictor's states instead of its own (FR). ``selection``: ``likelier``
     takes every word whose logit is above the selector's threshold (0: that is more likely selected than not), ``top``
-    the ``share`` of each text's words that is likeliest.
+    the ``share`` of each text's words that is likeliest. ``prior``: of the labels, where they intervene (Inter-RAT).
     """
 
     model_type = "saywhy-rationalizer"
@@ -66,8 +67,10 @@ class RationalizerConfig(transformers.PretrainedConfig):
         shared_encoder: bool = False,
         selection: str = "likelier",
         share: float = 0.15,
+        prior: Sequence[float] | None = None,
         **kwargs: Any,
     ) -> None:
+        self.prior = None if prior is None else list(prior)
         self.encoder = dict(encoder) if encoder is not None else {"model_type": "saywhy-recurrent"}
         self.dropout = dropout
         self.shared_encoder = shared_encoder
@@ -129,10 +132,18 @@ class Selector(nn.Module):
         self.threshold: Tensor
         self.register_buffer("threshold", torch.zeros(()))
 
-    def forward(self, inputs: Mapping[str, Any], word_ids: Tensor, states: Tensor | None = None) -> Choice:
+    def forward(
+        self,
+        inputs: Mapping[str, Any],
+        word_ids: Tensor,
+        states: Tensor | None = None,
+        intervention: Intervention | None = None,
+    ) -> Choice:
         """Logits of words from inputs of rows; ``states`` (N x L x d) stand in for those of an encoder of its own."""
-        states = self.states(inputs) if states is None else states
-        pieces = self.head(self.dropout(self.norm(states)))
+        states = self.dropout(self.norm(self.states(inputs) if states is None else states))
+        pieces = self.head(states)
+        if intervention is not None:
+            pieces = pieces + intervention.select(states)
         words = int(word_ids.max()) + 1
         index = word_ids.unsqueeze(-1).expand_as(pieces)
         total = pieces.new_zeros(len(pieces), words, pieces.shape[-1]).scatter_add(1, index, pieces)
@@ -186,6 +197,9 @@ class RationalizerForSequenceClassification(transformers.PreTrainedModel):
         inner.id2label, inner.label2id = config.id2label, config.label2id
         self.selector = Selector(config.encoder_config(), config.dropout, own_encoder=not config.shared_encoder)
         self.predictor = transformers.AutoModelForSequenceClassification.from_config(inner)
+        self.intervention: Intervention | None = None
+        if config.prior is not None:
+            self.intervene(config.prior)
         if config.shared_encoder:
             self._tied_weights_keys = None
         self.post_init()
@@ -210,10 +224,19 @@ class RationalizerForSequenceClassification(transformers.PreTrainedModel):
         self._tied_weights_keys = None
         self.all_tied_weights_keys: dict[str, str] = {}
 
+    def intervene(self, prior: Sequence[float]) -> Intervention:
+        """Let the labels, with a prior, have a say in what both players say."""
+        if len(prior) != self.config.num_labels:
+            raise OptionError(f"prior has {len(prior)} shares; there are {self.config.num_labels} labels")
+        size, weights = self.selector.head.in_features, self.selector.head.weight
+        self.intervention = Intervention(size, prior, dropout=self.config.dropout).to(weights.device, weights.dtype)
+        self.config.prior = list(prior)
+        return self.intervention
+
     def choose(self, inputs: Mapping[str, Any], selector: Selector | None = None) -> Choice:
         """What the selector says about rows; another selector may stand in for it, such as an attacker."""
         states = hidden_states(self.predictor, inputs) if self.config.shared_encoder and selector is None else None
-        chosen: Choice = (selector or self.selector)(inputs, self._word_ids(inputs), states)
+        chosen: Choice = (selector or self.selector)(inputs, self._word_ids(inputs), states, self.intervention)
         return chosen
 
     def predict(
@@ -230,15 +253,17 @@ class RationalizerForSequenceClassification(transformers.PreTrainedModel):
         """
         reader = predictor or self.predictor
         with self._masked(reader, inputs, mask, words):
-            return sequence_logits(reader, _accepted(reader, inputs), _lengths(inputs))
+            if self.intervention is None:
+                return sequence_logits(reader, _accepted(reader, inputs), _lengths(inputs))
+            return self.intervention.predict(hidden_states(reader, inputs) * _real(inputs), mask)
 
     def features(self, inputs: Mapping[str, Any], mask: Tensor, predictor: nn.Module | None = None) -> Tensor:
         """The mean of a predictor's states over a row, N x d, where only the words in a mask are read."""
         reader = predictor or self.predictor
         with self._masked(reader, inputs, mask, None):
             states = hidden_states(reader, inputs)
-        real = torch.arange(states.shape[1], device=states.device) < _lengths(inputs).unsqueeze(1)
-        return (states * real.unsqueeze(-1)).sum(1) / real.sum(1, keepdim=True).clamp_min(1)
+        real = _real(inputs)
+        return (states * real).sum(1) / real.sum(1).clamp_min(1)
 
     def _masked(
         self, reader: nn.Module, inputs: Mapping[str, Any], mask: Tensor, words: Tensor | None
@@ -310,6 +335,12 @@ def _lengths(inputs: Mapping[str, Any]) -> Tensor:
     mask = inputs.get("attention_mask")
     ids: Tensor = inputs["input_ids"]
     return torch.full((len(ids),), ids.shape[1], device=ids.device) if mask is None else (mask > 0).sum(1)
+
+
+def _real(inputs: Mapping[str, Any]) -> Tensor:
+    """Where a row is no padding, N x L x 1."""
+    place = torch.arange(inputs["input_ids"].shape[1], device=inputs["input_ids"].device)
+    return (place < _lengths(inputs).unsqueeze(1)).unsqueeze(-1)
 
 
 def build_rationalizer(

@@ -10,6 +10,7 @@ from saywhy.objectives import (  # noqa: F401 - they register themselves
     e_infersent,
     fr,
     fresh,
+    inter_rat,
     invrat,
     ivra,
     mpii,

@@ -60,6 +60,9 @@ class Objective(LoopObjective):
                 break
         return found
 
+    def begin(self, seed: int) -> None:
+        """Told the run's seed, before anything is encoded: draw what is new by it. A resumed run is told the same."""
+
     def optimisers(self) -> dict[str, OptimiserSettings]:
         """The same settings for every player."""
         return dict.fromkeys(self.players, self.optimiser)

@@ -5,8 +5,8 @@ To add one, subclass `Rationalization` and override as little as possible:
 - `shown`: what the predictor reads instead of the drawn selection (VER, NIR).
 - `extra`: a further term of the loss (DMR, CR).
 - `phases`: where other players move at other times (A2I, A2R, INVRAT). Put them into ``self.players`` in the
-  constructor, made with `fresh_predictor` or `fresh_selector`; only what lives in the network itself is kept after
-  training.
+  constructor, made with `fresh_predictor` or `fresh_selector` (or given to `draw_by_seed`, so that the run's seed
+  decides what weights they start with); only what lives in the network itself is kept after training.
 
 The network's `choose` gives the selector's logits, its `predict` the logits of what is read; both take another player
 in place of the network's own. Everything random is drawn from ``step.generator(name)``.
@@ -29,11 +29,12 @@ from saywhy.errors import OptionError, SayWhyWarning
 from saywhy.loop import OptimiserSettings, Phase, Step
 from saywhy.models import Batch, TextModel
 from saywhy.models.encoding import Encoded
+from saywhy.models.intervention import Intervention
 from saywhy.models.rationales import Reading, rationalizer_of, read_rationales
 from saywhy.models.rationalizer import Choice, Selector
 from saywhy.objectives.base import Objective, TrainingBatch
 from saywhy.objectives.sparsity import START, SparsityControl, find_collapse, position_agreement
-from saywhy.ops.randomness import derive_seed
+from saywhy.ops.randomness import global_seed
 from saywhy.ops.rationales import REDUCTIONS, sample_selection, selected_share, selection_penalty
 
 __all__ = ["Game", "Rationalization"]
@@ -109,6 +110,7 @@ class Rationalization(Objective):
             "selector": self.rationalizer.selector,
             "predictor": self.rationalizer.predictor,
         }
+        self._drawn: dict[str, nn.Module] = {}
         self.lambda1, self.lambda2, self.reduction, self.temperature = lambda1, lambda2, reduction, temperature
         if not 0 <= anneal < 1:
             raise OptionError(f"anneal is a share of the steps, from 0 to less than 1, not {anneal}")
@@ -174,13 +176,24 @@ class Rationalization(Objective):
 
     def fresh_predictor(self, name: str) -> nn.Module:
         """Another predictor of the same kind, with new weights where the network was not pretrained."""
-        return _redrawn(self.rationalizer.predictor, name)
+        return self.draw_by_seed(name, copy.deepcopy(self.rationalizer.predictor))
 
     def fresh_selector(self, name: str) -> Selector:
         """Another selector of the same kind, likewise."""
-        made = _redrawn(self.rationalizer.selector, name)
+        made = self.draw_by_seed(name, copy.deepcopy(self.rationalizer.selector))
         assert isinstance(made, Selector)
         return made
+
+    def draw_by_seed(self, name: str, player: nn.Module) -> nn.Module:
+        """Have a player's first weights drawn by the run's seed, once that is known; until then seed 0 stands in."""
+        self._drawn[name] = player
+        _redraw(player, 0, name)
+        return player
+
+    def begin(self, seed: int) -> None:
+        """Draw the weights of the further players."""
+        for name, player in self._drawn.items():
+            _redraw(player, seed, name)
 
     # -- what came of it -----------------------------------------------------------------------------------------
 
@@ -253,14 +266,14 @@ def _share(readings: Sequence[Reading]) -> float:
     return sum(int(reading.selected.sum()) for reading in readings) / max(1, words)
 
 
-def _redrawn(module: nn.Module, name: str) -> nn.Module:
-    """A copy; layers that were trained from scratch are drawn again, frozen and pretrained ones keep their weights."""
-    made = copy.deepcopy(module)
-    kinds = (nn.GRU, nn.LSTM, nn.Linear, nn.LayerNorm)
-    recurrent = any(isinstance(part, nn.GRU | nn.LSTM) for part in made.modules())
-    with torch.random.fork_rng():
-        torch.manual_seed(derive_seed(0, "redrawn", name))
-        for part in made.modules():
-            if recurrent and isinstance(part, kinds):
+def _redraw(player: nn.Module, seed: int, name: str) -> None:
+    """Draw the weights of layers anew; frozen vectors and transformers keep theirs, under a head that is new."""
+    body = getattr(player, "encoder", None) or getattr(player, "base_model", None)
+    recurrent = any(isinstance(part, nn.GRU | nn.LSTM) for part in player.modules())
+    kept = set() if recurrent or body is None or body is player else set(body.modules())
+    with global_seed(seed, "redrawn", name):
+        for part in player.modules():
+            if part not in kept and isinstance(part, nn.GRU | nn.LSTM | nn.Linear | nn.LayerNorm):
                 part.reset_parameters()
-    return made
+            elif isinstance(part, Intervention):
+                part.draw()

@@ -135,6 +135,7 @@ def train(
     rate = suits["learning_rate"] if learning_rate is None else learning_rate
     rule = OptimiserSettings(learning_rate=rate, weight_decay=weight_decay, warmup=warmup, schedule=schedule)
     trained: Objective = kind(started.model, rule, **options)
+    trained.begin(seed)
     items, held_out = _encode(trained, given, truncation, quiet)
     lengths = [max(len(row) for row in item.rows) for item in items]
     if dry_run:
