@@ -9,6 +9,7 @@ import subprocess
 import sys
 from dataclasses import replace
 from html.parser import HTMLParser
+from xml.etree import ElementTree
 
 import pytest
 from hypothesis import given
@@ -16,6 +17,7 @@ from hypothesis import strategies as st
 
 from saywhy.display import example_rich, explanation_html, explanation_rich, field_names, visible, words_html
 from saywhy.display.fragment import BLUE, ORANGE, STRONGEST_ALPHA
+from saywhy.display.links import links_svg
 from saywhy.display.parts import level_of, segments
 from saywhy.display.verdict import judgement, verdict_sentences
 from saywhy.errors import InputError
@@ -450,3 +452,40 @@ def test_a_verdict_is_shown_with_what_it_cost() -> None:
     evil = replace(scored("<b> x", 1.0, 0.0, 0.0, 0.0), verdict=verdict(0, 1))
     assert "(“&lt;”, b)" in explanation_html(evil)
     read(explanation_html(evil))
+
+
+def chosen_alignments() -> Alignments:
+    header = Header("arec", "contradiction", ("a", "b"), (0.4, 0.6), ("Two men <walk> home", "The men sleep"))
+    premise = tuple(Word(t, s, s + len(t)) for t, s in (("Two", 0), ("men", 4), ("walk", 9), ("home", 15)))
+    hypothesis = tuple(Word(t, s, s + len(t), 1) for t, s in (("The", 0), ("men", 4), ("sleep", 8)))
+    scores = ((0.9, 0.8, 0.1), (0.9, 0.8, 0.1), (0.1, 0.1, 0.7), (0.1, 0.1, 0.2))
+    selected = tuple(tuple(s > 0.5 for s in row) for row in scores)
+    return Alignments(
+        header, premise, hypothesis, scores, selected,
+        phrases=(("Two men", "The men", 0.85), ("walk", "sleep", 0.7)), boxes=((0, 1, 0, 1), (2, 2, 2, 2)),
+        fidelity=0.123, empty=2.0, kept=True,
+    )  # fmt: skip
+
+
+def test_selected_alignments_are_linked_boxed_and_told() -> None:
+    why = chosen_alignments()
+    html = why.to_html()
+    assert "5 of 12 word pairs selected; with them alone the logits move by 0.12 (with none: 2.00)" in html
+    assert "the label is kept" in html
+    svg = links_svg(why)
+    assert svg in html
+    drawn = ElementTree.fromstring(svg)  # it is well-formed
+    assert [title.text for title in drawn.iter("title")] == ["Two men ↔ The men: +0.850", "walk ↔ sleep: +0.700"]
+    texts = [text.text for text in drawn.iter("text")]
+    assert texts == ["1", "2", "Two", "men", "walk", "home", "The", "men", "sleep"]
+    lost = replace(why, kept=False)
+    assert "the label is lost" in lost.to_html()
+    shown = printed(explanation_rich(why))
+    assert "Two men ↔ The men +0.850" in shown
+    assert "5 of 12 word pairs selected" in shown
+    assert [line.count("██") for line in shown.splitlines() if "██" in line] == [2, 2, 1]
+    nothing = replace(why, selected=((False,) * 3,) * 4, phrases=(), boxes=())
+    assert links_svg(nothing) == ""
+    assert "pairs: none" in printed(explanation_rich(nothing))
+    scored = replace(why, selected=(), phrases=(), boxes=(), fidelity=None, empty=None, kept=None)
+    assert links_svg(scored).count("<title>") == 5

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from html import escape
 
+from saywhy.display.links import links_svg
 from saywhy.display.parts import (
     LEVELS,
     STRONG,
@@ -21,6 +22,7 @@ from saywhy.display.parts import (
     number,
     peak,
     quoted,
+    rationale_sentence,
     segments,
     settles,
     strongest,
@@ -141,13 +143,16 @@ def explanation_html(explanation: Explanation, *, gold: Sequence[Span] = (), com
         parts.append(f'<p class="sw-top">{share}</p>')
     elif isinstance(explanation, Alignments):
         words, strength = margins(explanation)
-        parts.append(words_html(fields, words, strength, gold=gold, names=names))
+        links = links_svg(explanation)
+        parts.append(links or words_html(fields, words, strength, gold=gold, names=names))
         rows, columns = [w.text for w in explanation.premise], [w.text for w in explanation.hypothesis]
         boxes = boxes_of(explanation)
         label = "scores of word pairs, premise by hypothesis"
         parts.append(_matrix(rows, columns, explanation.scores, peak(strength), boxes, label))
         phrases = ((f"{a} ↔ {b}", s) for a, b, s in explanation.phrases)
-        parts.append(_top_html([*phrases] or strongest_pairs(explanation, 5)))
+        parts.append(_top_html([*phrases] or ([] if explanation.selected else strongest_pairs(explanation, 5))))
+        if sentence := rationale_sentence(explanation):
+            parts.append(f'<p class="sw-top">{safe(sentence)}</p>')
     elif isinstance(explanation, FreeText):
         parts.append(words_html(fields, names=names, gold=gold))
         sentence = safe(explanation.sentence)

@@ -18,11 +18,13 @@ __all__ = [
     "field_names",
     "finite",
     "level_of",
+    "linked_boxes",
     "margins",
     "marked_names",
     "number",
     "peak",
     "quoted",
+    "rationale_sentence",
     "segments",
     "settles",
     "strongest",
@@ -175,6 +177,8 @@ def margins(explanation: Alignments) -> tuple[tuple[Word, ...], list[float]]:
 
 def boxes_of(explanation: Alignments) -> list[tuple[int, int, int, int]]:
     """The rectangle (first row, last row, first column, last column) of each phrase pair that can be found."""
+    if explanation.boxes:
+        return list(explanation.boxes)
     boxes = []
     for first, second, _ in explanation.phrases:
         places = [
@@ -183,6 +187,31 @@ def boxes_of(explanation: Alignments) -> list[tuple[int, int, int, int]]:
         if places:
             boxes.append(max(places, key=lambda p: _inside(explanation.scores, p)))
     return boxes
+
+
+def linked_boxes(explanation: Alignments, k: int = 5) -> list[tuple[tuple[int, int, int, int], float]]:
+    """What to link, with its score: the phrase pairs, or where there are none the k strongest word pairs for."""
+    boxes = boxes_of(explanation)
+    if boxes and len(boxes) == len(explanation.phrases):
+        return [(box, score) for box, (_, _, score) in zip(boxes, explanation.phrases, strict=True)]
+    if explanation.selected:
+        return []
+    cells = [(s, i, j) for i, row in enumerate(explanation.scores) for j, s in enumerate(row) if finite(s) > 0]
+    cells.sort(key=lambda cell: (-cell[0], cell[1], cell[2]))
+    return [((i, i, j, j), s) for s, i, j in cells[:k]]
+
+
+def rationale_sentence(explanation: Alignments) -> str:
+    """How much is selected and whether it is enough, in a sentence; nothing for scores."""
+    if not explanation.selected:
+        return ""
+    cells = [chosen for row in explanation.selected for chosen in row]
+    told = f"{sum(cells)} of {len(cells)} word pairs selected"
+    if explanation.fidelity is not None and explanation.empty is not None:
+        told += f"; with them alone the logits move by {explanation.fidelity:.2f} (with none: {explanation.empty:.2f})"
+    if explanation.kept is not None:
+        told += ", and the label is kept" if explanation.kept else ", and the label is lost"
+    return told
 
 
 def _inside(scores: Sequence[Sequence[float]], box: tuple[int, int, int, int]) -> float:

@@ -22,6 +22,7 @@ from saywhy.display.parts import (
     number,
     peak,
     quoted,
+    rationale_sentence,
     segments,
     settles,
     strongest,
@@ -82,8 +83,10 @@ class _Terminal:
             yield from _fields(fields, names, words, levels, rich_colours)
             yield from _matrix(explanation, options.max_width)
             phrases = [(f"{a} ↔ {b}", s) for a, b, s in explanation.phrases]
-            pairs = phrases or strongest_pairs(explanation, 5)
-            yield _dim("pairs: " + ", ".join(f"{text} {number(score)}" for text, score in pairs))
+            pairs = phrases or ([] if explanation.selected else strongest_pairs(explanation, 5))
+            yield _dim("pairs: " + (", ".join(f"{text} {number(score)}" for text, score in pairs) or "none"))
+            if told := rationale_sentence(explanation):
+                yield _dim(told)
         elif isinstance(explanation, FreeText):
             yield from _fields(fields, names, (), (), rich_colours)
             yield _text(f"“{explanation.sentence}”", "bold")
@@ -183,8 +186,11 @@ def _matrix(explanation: Alignments, width: int) -> Iterator[Text]:
         return
     top = peak([s for row in explanation.scores for s in row])
     yield _text(" " * label + "".join(f"{j + 1:>3}" for j in range(len(explanation.hypothesis))), "dim")
-    for name, row in zip(names, explanation.scores, strict=True):
-        yield _text(f"{name:>{label}} " + "".join(_shade(s, top) for s in row))
+    for i, (name, row) in enumerate(zip(names, explanation.scores, strict=True)):
+        # Selected pairs are black on any terminal; the others say how near they were.
+        chosen = explanation.selected[i] if explanation.selected else ()
+        marks = [" ██" if chosen and chosen[j] else _shade(s / 2 if chosen else s, top) for j, s in enumerate(row)]
+        yield _text(f"{name:>{label}} " + "".join(marks))
     yield _dim("  ".join(f"{j + 1} {w.text}" for j, w in enumerate(explanation.hypothesis)))
 
 
