@@ -211,3 +211,16 @@ def test_root(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, platform: str, va
     monkeypatch.setenv("SAYWHY_DATA", "~/corpora")
     assert data_root() == Path("~/corpora").expanduser()
     assert data_root(tmp_path) == tmp_path
+
+
+def test_only_some_of_the_examples() -> None:
+    whole = load_dataset("planted-nli", split="dev")
+    rules = {e.meta["rule"] for e in whole}
+    one = load_dataset("planted-nli", split="dev", only={"label": "neutral"})
+    assert {e.label for e in one} == {"neutral"}
+    both = load_dataset("planted-nli", split="dev", only={"label": ["neutral", "entailment"], "rule": "verb"})
+    assert both == [e for e in whole if e.label != "contradiction" and e.meta["rule"] == "verb"]
+    assert "verb" in rules
+    assert len(load_dataset("planted-nli", split="dev", only={"label": "neutral"}, limit=7)) == 7
+    with pytest.raises(OptionError, match="no example has a field 'rul'; they have label, rule"):
+        load_dataset("planted-nli", split="dev", only={"rul": "verb"})

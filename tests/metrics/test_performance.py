@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 from sklearn.metrics import f1_score
 
-from saywhy.errors import DataError
+import saywhy
+from saywhy.errors import DataError, InputError
 from saywhy.metrics import Accuracy, MacroF1
 from saywhy.types import Example
 
@@ -68,3 +69,18 @@ def test_the_model_is_asked_once():
     Accuracy().score(bench.trial())
     MacroF1().score(bench.trial())
     assert len(asked) == 1
+
+
+def test_a_label_that_denies_another_stands_for_all_the_others() -> None:
+    def function(texts):
+        table = {"e": [0.8, 0.1, 0.1], "n": [0.1, 0.8, 0.1], "c": [0.1, 0.1, 0.8]}
+        return [table.get(t, table["n"]) for t in texts]
+
+    model = saywhy.load(function, labels=["entailment", "neutral", "contradiction"])
+    golds = [("e", "entailment"), ("n", "non-entailment"), ("c", "non-entailment"), ("e", "non-entailment")]
+    golds += [("n", "entailment")]
+    examples = [Example((text,), label) for text, label in golds]
+    result = saywhy.evaluate(model, examples, metrics="accuracy").results[0]
+    assert result.values == (1.0, 1.0, 1.0, 0.0, 0.0)
+    with pytest.raises(InputError, match="no label 'non-sense'"):
+        saywhy.evaluate(model, [Example(("e",), "non-sense")], metrics="accuracy")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any, TypeAlias, overload
@@ -29,6 +29,7 @@ def load_dataset(
     limit: int | None = None,
     seed: int = 0,
     exclude: Excluded = (),
+    only: Mapping[str, Any] | None = None,
     dev_share: float = 0.0,
     train_share: float = 0.0,
     **options: Any,
@@ -43,6 +44,7 @@ def load_dataset(
     limit: int | None = None,
     seed: int = 0,
     exclude: Excluded = (),
+    only: Mapping[str, Any] | None = None,
     dev_share: float = 0.0,
     train_share: float = 0.0,
     **options: Any,
@@ -56,6 +58,7 @@ def load_dataset(
     limit: int | None = None,
     seed: int = 0,
     exclude: Excluded = (),
+    only: Mapping[str, Any] | None = None,
     dev_share: float = 0.0,
     train_share: float = 0.0,
     **options: Any,
@@ -71,6 +74,8 @@ def load_dataset(
         exclude: what must not be in the result: a dataset's name (``"esnli-highlights"``), one of its splits
             (``"esnli-highlights:dev"``), a `Dataset`, examples, or several of these. Examples are recognised by their
             ids where both datasets use the same ones, and by their texts whatever case, spacing and tokenisation.
+        only: keep the examples that have these values: of ``label``, or of a field of their ``meta``; a list means
+            any of its values. ``{"heuristic": "lexical_overlap", "label": "non-entailment"}`` is a sixth of ``hans``.
         dev_share: for a dataset with ``train`` but without ``dev`` or ``test``: the share of ``train`` to use as
             ``dev``; a ``dev`` that it has is then its ``test``, so that nothing is selected on what is reported.
         train_share: for a dataset with ``dev`` but without ``train``: the share of ``dev`` to use as ``train``.
@@ -111,6 +116,8 @@ def load_dataset(
     unwanted: list[str | Dataset | Example] = [exclude] if isinstance(exclude, str | Dataset) else list(exclude)
     if unwanted:
         read = partial(_without, read, _Unwanted(unwanted, corpus.id_space, options.get("root")))
+    if only:
+        read = partial(_having, read, dict(only))
     if limit is not None:
         read = partial(_limited, read, limit, seed)
     data = Dataset(
@@ -179,6 +186,20 @@ def _divided(
 
 def _without(read: Callable[[str], Iterator[Example]], unwanted: _Unwanted, split: str) -> Iterator[Example]:
     return (example for example in read(split) if example not in unwanted)
+
+
+def _having(read: Callable[[str], Iterator[Example]], only: Mapping[str, Any], split: str) -> Iterator[Example]:
+    wanted = {field: value if isinstance(value, list | tuple) else [value] for field, value in only.items()}
+    seen: set[str] = {"label"}
+    found = False
+    for example in read(split):
+        seen |= example.meta.keys()
+        if all((example.label if f == "label" else example.meta.get(f)) in values for f, values in wanted.items()):
+            found = True
+            yield example
+    unknown = sorted(wanted.keys() - seen)
+    if unknown and not found:
+        raise OptionError(f"only: no example has a field {unknown[0]!r}; they have {', '.join(sorted(seen))}")
 
 
 def _limited(read: Callable[[str], Iterator[Example]], limit: int, seed: int, split: str) -> Iterator[Example]:

@@ -10,6 +10,7 @@ from saywhy.explainers.deeplift import DeepLift
 from saywhy.explainers.gradient import Gradient
 from saywhy.explainers.input_x_gradient import InputXGradient
 from saywhy.explainers.integrated_gradients import IntegratedGradients
+from saywhy.explainers.interaction import Interaction
 from saywhy.explainers.ivra import Ivra
 from saywhy.explainers.kernel_shap import KernelShap
 from saywhy.explainers.leave_one_out import LeaveOneOut
@@ -36,6 +37,7 @@ __all__ = [
     "Gradient",
     "InputXGradient",
     "IntegratedGradients",
+    "Interaction",
     "Ivra",
     "KernelShap",
     "LeaveOneOut",

@@ -94,8 +94,14 @@ def judge(
     agreement = _agreement(request, explainer, explanations, open_to, named, options)
     groups: dict[tuple[str, str | None], list[int]] = {}
     for number, (why, may) in enumerate(zip(explanations, open_to, strict=True)):
+        space, erasure = why.header.space, why.header.erasure
+        if space == "alignments":
+            # Found by whatever means, they can be checked only where they can be cut.
+            erasure = None
+            if space not in request.model.capabilities:
+                continue
         if may.any():
-            groups.setdefault((why.header.space, why.header.erasure), []).append(number)
+            groups.setdefault((space, erasure), []).append(number)
     made = list(explanations)
     for (space, erasure), numbers in groups.items():
         inquiry = Inquiry(request, open_space(request, space, erasure), "probability", remember=False)

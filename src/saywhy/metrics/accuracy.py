@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from functools import lru_cache
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -11,14 +12,21 @@ from saywhy.errors import DataError
 from saywhy.metrics.base import Metric, register
 from saywhy.metrics.parts import Contributions, Parts
 from saywhy.metrics.trial import Trial
-from saywhy.types import Example
+from saywhy.types import Example, Prediction
 
 __all__ = ["Accuracy", "Performance"]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Performance(Metric):
-    """Base of the metrics of the model itself; examples without a label are left out."""
+    """Base of the metrics of the model itself; examples without a label are left out.
+
+    Attributes:
+        guide: folder of a tagger of semantic roles: what the model says if it may only align what plays the same role
+            (AREC, section 4.2.3).
+    """
+
+    guide: str | None = None
 
     family: ClassVar[str] = "performance"
     of: ClassVar[str] = "model"
@@ -34,13 +42,28 @@ class Performance(Metric):
     def measure(self, trial: Trial) -> Parts:
         """Labels and predictions, as class indices."""
         self.check(trial.bench)
-        gold, predicted = trial.bench.gold_and_predicted()
+        gold, predicted = trial.bench.gold_and_predicted(None if self.guide is None else _guided(trial, self.guide))
         index = np.flatnonzero([label is not None for label in trial.bench.gold])
         return Parts(index, {"gold": gold, "predicted": predicted}, len(trial.bench.examples))
 
     def _notes(self, parts: Parts) -> tuple[str, ...]:
         missing = parts.seen - len(parts)
         return (f"{missing} of {parts.seen} examples have no label and are left out",) * (missing > 0)
+
+
+@lru_cache(maxsize=1)
+def _tagger(folder: str) -> Any:
+    from saywhy.models.role_tagger import RoleTagger
+
+    return RoleTagger.load(folder)
+
+
+def _guided(trial: Trial, folder: str) -> list[Prediction]:
+    from saywhy.models.guidance import GuidedModel
+
+    model: Any = trial.bench.model
+    guided = GuidedModel(model, _tagger(folder).frames)
+    return guided.predict(list(trial.bench.examples), batch_size=trial.bench.batch_size)
 
 
 @register

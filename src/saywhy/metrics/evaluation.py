@@ -252,9 +252,10 @@ def _others(against: Mapping[str, Any] | Sequence[Any], chosen: Sequence[Metric]
 
 def _erasure(model: Any, erasure: str | None, space: str) -> str:
     if space == "alignments":
-        from saywhy.models.alignment_space import CO_ATTENTION, check_alignments
+        from saywhy.models.alignment_space import CO_ATTENTION
 
-        check_alignments(model, erasure)
+        if erasure not in (None, CO_ATTENTION):
+            raise OptionError(f"alignments are erased from {CO_ATTENTION}; erasure={erasure!r} is for words")
         return CO_ATTENTION
     from saywhy.models.erasures import default_erasure
 

@@ -183,20 +183,42 @@ class Workbench:
 
     @cached_property
     def gold(self) -> list[int | None]:
-        """Class indices of the examples' labels, None where there is none."""
-        return [None if e.label is None else self._label_index(e, e.label) for e in self.examples]
+        """Class indices of the examples' labels, None where there is none.
 
-    def gold_and_predicted(self) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-        """Class indices of the examples that have a label."""
-        pairs = [(g, p.index) for g, p in zip(self.gold, self.predictions, strict=True) if g is not None]
+        A label such as ``non-entailment`` that the model does not have, though it has ``entailment``, stands for all
+        its others: its index is the first that no class has.
+        """
+        return [None if e.label is None else self._gold(e, e.label) for e in self.examples]
+
+    def gold_and_predicted(
+        self, predictions: Sequence[Prediction] | None = None
+    ) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+        """Class indices of the examples that have a label; other ``predictions`` may take the place of the model's."""
+        pairs = []
+        for example, gold, said in zip(self.examples, self.gold, predictions or self.predictions, strict=True):
+            if gold is not None:
+                # Where the label is "not this one", all that is not this one is right.
+                other = gold == len(said.labels) and said.label != _denied(example.label)
+                pairs.append((gold, gold if other else said.index))
         both = np.asarray(pairs, dtype=np.intp).reshape(-1, 2)
         return both[:, 0], both[:, 1]
+
+    def _gold(self, example: Example, label: str | int) -> int:
+        names = tuple(getattr(self.model, "labels", ()))
+        if label not in names and _denied(label) in names:
+            return len(names)
+        return self._label_index(example, label)
 
     def _label_index(self, example: Example, label: str | int) -> int:
         try:
             return self.model.label_index(label, example)
         except InputError as error:
             raise InputError(f"{example.where()}: {error}; load the model with labels=[...] as in the data") from None
+
+
+def _denied(label: str | int | None) -> str | None:
+    """What a label denies: ``entailment`` of ``non-entailment``."""
+    return label.removeprefix("non-") if isinstance(label, str) and label.startswith("non-") else None
 
 
 @dataclass(frozen=True)
