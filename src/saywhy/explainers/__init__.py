@@ -7,6 +7,7 @@ from saywhy.explainers.back_select import BackSelect
 from saywhy.explainers.base import Explainer, Request, methods
 from saywhy.explainers.co_attention import CoAttention
 from saywhy.explainers.deeplift import DeepLift
+from saywhy.explainers.diffmask import DiffMask
 from saywhy.explainers.gradient import Gradient
 from saywhy.explainers.input_x_gradient import InputXGradient
 from saywhy.explainers.integrated_gradients import IntegratedGradients
@@ -33,6 +34,7 @@ __all__ = [
     "BackSelect",
     "CoAttention",
     "DeepLift",
+    "DiffMask",
     "Explainer",
     "Gradient",
     "InputXGradient",

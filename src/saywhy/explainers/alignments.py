@@ -85,8 +85,9 @@ class Pairs:
         self.grid = space.grid(network, rows, [self.shapes[i] for i in owner])
         # Windows of one pair share its cells.
         first = np.concatenate([[0], np.cumsum(counts)[:-1]])
-        self.real = self.grid.cells[torch.from_numpy(first).to(self.device)]
+        self._first = torch.from_numpy(first).to(self.device)
         self._rows = [torch.arange(start, start + n) for start, n in zip(first.tolist(), counts, strict=True)]
+        self.real = self.grid.cells[self._first]
         self._single = len(rows) == len(self.group)
         with torch.no_grad():
             everything = torch.arange(len(self.group), device=self.device)
@@ -107,6 +108,11 @@ class Pairs:
         owner = owner.to(self.device)
         raw = self.grid.scores(rows, flat.index_select(0, owner))
         return self.task.combine(raw, owner, len(flat)).float().view(len(which), samples, -1)
+
+    def word_vectors(self) -> tuple[Tensor, Tensor]:
+        """The model's input vectors of the words of both texts, G x P x d and G x H x d (of the first window)."""
+        premise, hypothesis = self.grid.word_vectors()
+        return premise[self._first], hypothesis[self._first]
 
     def judge(self, number: int, selected: Tensor, scores: Tensor) -> Found:
         """What the model says of a selection, |p| x |h|, of pair ``number``."""

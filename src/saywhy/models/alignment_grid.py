@@ -10,6 +10,7 @@ import torch
 from torch import Tensor, nn
 
 from saywhy.models.attention_door import AttentionCall, AttentionTap, tap_attention
+from saywhy.models.embedding_door import look_up
 from saywhy.models.encoding import Row, collate
 from saywhy.models.text_model import TextModel
 
@@ -60,6 +61,7 @@ class AlignmentGrid:
             )
             for side in (0, 1)
         )
+        self._places = first, second
         self.sides: Sides | None = None
         if getattr(network, "co_attends", False):
             with torch.no_grad():
@@ -93,6 +95,17 @@ class AlignmentGrid:
 
         with tap_attention(self.network, AttentionTap(edit=edit)):
             return self.model.task.raw(self.network, self.batch.pick(rows))
+
+    def word_vectors(self) -> tuple[Tensor, Tensor]:
+        """The network's input vectors of the words of both texts, rows x P x d and rows x H x d: means over pieces."""
+        with torch.no_grad():
+            vectors = look_up(self.network, self.batch.inputs["input_ids"]).float()
+            found = []
+            for places, width in zip(self._places, self.cells.shape[1:], strict=True):
+                own = places.to(vectors.device).unsqueeze(1) == torch.arange(width, device=vectors.device).unsqueeze(1)
+                weights = own.to(vectors.dtype)
+                found.append(weights @ vectors / weights.sum(-1, keepdim=True).clamp_min(1.0))
+        return found[0], found[1]
 
     def _shifted(self, table: Tensor) -> dict[str, Tensor]:
         if all(kind == "self" for kind in self.model.attention_kinds):

@@ -22,6 +22,7 @@ from saywhy.models.tasks import Task
 from saywhy.models.text_model import TextModel
 
 __all__ = [
+    "AttachedModule",
     "AttentionModule",
     "attach",
     "attached",
@@ -32,11 +33,23 @@ __all__ = [
     "spread_over_queries",
 ]
 
-_kinds: dict[str, type[AttentionModule]] = {}
+_kinds: dict[str, type[AttachedModule]] = {}
+A = TypeVar("A", bound="AttachedModule")
 M = TypeVar("M", bound="AttentionModule")
 
 
-class AttentionModule(nn.Module):
+class AttachedModule(nn.Module):
+    """Base of what may be kept inside a network: saved with it and found again by its configuration."""
+
+    attribute: ClassVar[str]
+
+    @property
+    @abstractmethod
+    def settings(self) -> dict[str, Any]:
+        """What it can be built of again, as JSON types."""
+
+
+class AttentionModule(AttachedModule):
     """Base of the modules: made of the shape of the attention it reads, and options.
 
     Args:
@@ -44,8 +57,6 @@ class AttentionModule(nn.Module):
         heads: of each call.
         width: of a head.
     """
-
-    attribute: ClassVar[str]
 
     def __init__(self, calls: Sequence[int], heads: int, width: int) -> None:
         super().__init__()
@@ -78,10 +89,10 @@ class AttentionModule(nn.Module):
         """The explanation, rows x L, from the calls it reads and where the pieces of words are (rows x L)."""
 
 
-def kept_in(attribute: str) -> Callable[[type[M]], type[M]]:
+def kept_in(attribute: str) -> Callable[[type[A]], type[A]]:
     """Class decorator: the attribute of a network, and of its configuration, that modules of this kind are kept in."""
 
-    def named(kind: type[M]) -> type[M]:
+    def named(kind: type[A]) -> type[A]:
         kind.attribute = attribute
         _kinds[attribute] = kind
         return kind
@@ -89,7 +100,7 @@ def kept_in(attribute: str) -> Callable[[type[M]], type[M]]:
     return named
 
 
-def attach(network: nn.Module, module: AttentionModule) -> None:
+def attach(network: nn.Module, module: AttachedModule) -> None:
     """Make a module part of a network; one of its kind that was there is replaced."""
     device = next(network.parameters()).device
     network.add_module(module.attribute, module.to(device))
@@ -99,7 +110,7 @@ def attach(network: nn.Module, module: AttentionModule) -> None:
     setattr(network.config, module.attribute, module.settings)
 
 
-def attached(network: nn.Module | None, kind: type[M]) -> M | None:
+def attached(network: nn.Module | None, kind: type[A]) -> A | None:
     """The module of this kind that a network has, or None."""
     found = getattr(network, kind.attribute, None)
     return found if isinstance(found, kind) else None

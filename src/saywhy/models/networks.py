@@ -6,7 +6,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any, TypeAlias
 
-from saywhy.models import smat_attention  # noqa: F401 - what a saved network may hold
+from saywhy.models import diffmask, smat_attention  # noqa: F401 - what a saved network may hold
 from saywhy.models.decomposable_attention import build_decomposable_attention
 from saywhy.models.esim import build_esim
 from saywhy.models.infersent import build_infersent

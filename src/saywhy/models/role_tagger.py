@@ -17,6 +17,7 @@ from saywhy.data.frames import Frame
 from saywhy.data.words import split_words
 from saywhy.errors import LoadError
 from saywhy.models.minilm import minilm_folder
+from saywhy.models.text_model import quiet
 from saywhy.ops.randomness import global_seed
 
 __all__ = ["PREDICATE", "RoleTagger", "Tagged", "role_spans", "tag_names"]
@@ -64,7 +65,7 @@ class RoleTagger:
         import transformers
 
         folder, tags = encoder or minilm_folder(), tag_names(roles)
-        with global_seed(seed, "roles"):
+        with quiet(), global_seed(seed, "roles"):  # that the head is new is the point, not worth a warning
             network = transformers.AutoModelForTokenClassification.from_pretrained(folder, num_labels=len(tags))
         tokenizer = transformers.AutoTokenizer.from_pretrained(folder)
         tokenizer.backend_tokenizer.no_truncation()

@@ -6,6 +6,7 @@ from saywhy.objectives import (  # noqa: F401 - they register themselves
     a2i,
     a2r,
     cr,
+    diffmask,
     dmr,
     e_infersent,
     fr,
