@@ -78,14 +78,14 @@ def evaluate(
         >>> table = evaluate(model, "sst2", ["random", "leave-one-out"], limit=50)   # doctest: +SKIP
         >>> table["leave-one-out", "comprehensiveness"].value                        # doctest: +SKIP
     """
-    chosen = expand_metrics(metrics, options, space)
     names = [methods] if isinstance(methods, str) else list(dict.fromkeys(methods))
     ready = methods if isinstance(methods, Mapping) else None
+    space = own_space(space, names, ready)
+    chosen = expand_metrics(metrics, options, space)
     extra = method_options or {}
     _check(chosen, names, ready, extra)
     if keep < 0:
         raise OptionError(f"keep must be at least 0, not {keep}")
-    space = own_space(space, names, ready)
     loaded = _load(model)
     others = _others(against, chosen)
     if ready is None:

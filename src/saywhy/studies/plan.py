@@ -267,7 +267,7 @@ class _Planner:
                 )
             titles.add(metric.title)
             with self.source_errors((*at, "metrics", place)):
-                found = expand_metrics(metric.name, metric.options, step.space)
+                found = expand_metrics(metric.name, metric.options, space)
             for one in found:
                 if one.of == "method" and space not in one.spaces:
                     raise self.source.error(f"metric {one.name!r} does not apply to {space}", (*at, "metrics", place))
@@ -301,7 +301,7 @@ class _Planner:
         space = own_space(step.space, [m.name for m in step.methods])
         bench = Workbench(_Anything(), examples, erasure=step.erasure or "delete", space=space)
         for place, metric in enumerate(step.metrics):
-            for one in expand_metrics(metric.name, metric.options, step.space):
+            for one in expand_metrics(metric.name, metric.options, space):
                 try:
                     one.check(bench)
                 except SayWhyError as error:

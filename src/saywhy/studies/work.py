@@ -77,16 +77,18 @@ def _train(cell: Cell, store: Store) -> dict[str, Any]:
 
 def _evaluate(cell: Cell, store: Store) -> dict[str, Any]:
     from saywhy.metrics import evaluate, expand_metrics
+    from saywhy.metrics.evaluation import own_space
     from saywhy.models import load
 
     config = cell.config
     shutil.rmtree(store.part(cell.name), ignore_errors=True)
     model = load(_model(config["model"], store))
     data = config["data"]
+    space = own_space(config["space"], [m["name"] for m in config["methods"]])
     asked = [
         (m["title"], one)
         for m in config["metrics"]
-        for one in expand_metrics(m["name"], follow_references(m["options"], store), config["space"])
+        for one in expand_metrics(m["name"], follow_references(m["options"], store), space)
     ]
     table = evaluate(
         model,
