@@ -50,6 +50,7 @@ class DiffMask(Objective):
         self,
         model: TextModel,
         optimiser: OptimiserSettings,
+        *,
         lambda_: float = 0.15,
         samples: int = 4,
         hidden_size: int = 64,
