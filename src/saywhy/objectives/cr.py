@@ -11,7 +11,7 @@ from torch import Tensor
 from saywhy.errors import OptionError
 from saywhy.loop import OptimiserSettings, Step
 from saywhy.models import TextModel
-from saywhy.models.rationalizer import Choice
+from saywhy.models.word_selector import Choice
 from saywhy.objectives.base import TrainingBatch, objectives
 from saywhy.objectives.rationalization import Game, Rationalization
 

@@ -31,7 +31,7 @@ from saywhy.models import Batch, TextModel
 from saywhy.models.encoding import Encoded
 from saywhy.models.intervention import Intervention
 from saywhy.models.rationales import Reading, rationalizer_of, read_rationales
-from saywhy.models.rationalizer import Choice, Selector
+from saywhy.models.word_selector import Choice, Selector
 from saywhy.objectives.base import Objective, TrainingBatch
 from saywhy.objectives.sparsity import START, SparsityControl, find_collapse, position_agreement
 from saywhy.ops.randomness import global_seed
