@@ -8,7 +8,7 @@ from typing import Any
 
 from markupsafe import Markup
 
-from saywhy.audits import Difference, Overview
+from saywhy.audits import Decider, Difference, Overview
 from saywhy.display import STYLE, explanation_html
 from saywhy.reports.page import template
 
@@ -22,6 +22,7 @@ _ROWS = 30
 class _Row:
     cells: tuple[str, ...]
     seen: tuple[str, ...] = ()
+    marked: bool = False
 
 
 @dataclass(frozen=True)
@@ -38,7 +39,7 @@ def overview_page(found: Overview, title: str = "") -> str:
     for label in found.labels:
         rows = [
             _Row(
-                (d.text, str(d.present), str(d.decided), str(d.flipped), f"{d.effect:.2f} [{d.low:.2f}, {d.high:.2f}]",
+                (d.text, str(d.present), str(d.decided), str(d.flipped), _effect(d),
                  str(d.wrong)),
                 d.examples,
             )
@@ -68,8 +69,11 @@ def overview_page(found: Overview, title: str = "") -> str:
 
 def _shortcuts(found: Overview) -> _Table:
     rows = [
-        _Row((c.word, c.label, f"{c.turned} of {c.tried}", f"{c.usual:.0%}", _p(c.p_value), _share(c.gold),
-              "possible shortcut" if c.suspect else ""))
+        _Row(
+            (c.word, "possible shortcut" if c.suspect else "", c.label, f"{c.turned} of {c.tried}", f"{c.usual:.0%}",
+             _p(c.p_value), _share(c.gold)),
+            marked=c.suspect,
+        )
         for c in found.tried[:_ROWS]
     ]  # fmt: skip
     says = (
@@ -78,7 +82,7 @@ def _shortcuts(found: Overview) -> _Table:
     )
     if not found.candidates:
         says += " None does."
-    columns = ("word", "for", "turned", "others turned", "p", "gold label where it stands", "")
+    columns = ("word", "", "for", "turned", "others turned", "p", "gold label where it stands")
     return _Table("Possible shortcuts", says, columns, rows)
 
 
@@ -138,6 +142,12 @@ def _page(
         examples=examples,
         style=Markup(STYLE),
     )
+
+
+def _effect(decider: Decider) -> str:
+    """The effect with its interval; one text alone has none."""
+    bounds = f" [{decider.low:.2f}, {decider.high:.2f}]" if decider.decided > 1 else ""
+    return f"{decider.effect:.2f}{bounds}"
 
 
 def _p(value: float) -> str:
