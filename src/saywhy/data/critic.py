@@ -32,7 +32,7 @@ class _Derived(Corpus):
         name: as registered.
         seed: of what is drawn.
         source: name of the dataset.
-        train_share: as in `load_dataset`, for a source without ``train``.
+        train_share: as in `load_dataset`, for a source without ``train``; otherwise it does not matter.
         root: folder of the normalised files; see `data_root`.
     """
 
@@ -42,7 +42,7 @@ class _Derived(Corpus):
         *,
         seed: int = 0,
         source: str = "esnli",
-        train_share: float = 0.0,
+        train_share: float = 0.9,
         root: str | os.PathLike[str] | None = None,
     ) -> None:
         if source not in datasets or source == name:
