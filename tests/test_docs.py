@@ -131,6 +131,8 @@ def run_command(words: list[str]) -> None:
         arguments += ["--limit", str(FEW), "--epochs", "1", "--no-test"]
     if arguments[0] in ("evaluate", "check", "diff", "overview", "sanity"):
         arguments += ["--limit", "6"]
+    if arguments[0] == "counterfactual":
+        arguments += ["--limit", "3", "--budget", "20"]
     try:
         main(arguments)
         code = 0

@@ -122,7 +122,7 @@ def check_words(example: Example) -> None:
 
 
 def test_every_registered_name_is_checked_here() -> None:
-    assert {*COUNTS, *PLANTED, "composed", "mixture"} == set(datasets.names())
+    assert {*COUNTS, *PLANTED, "composed", "mixture", "critic-pairs", "explanations-alone"} == set(datasets.names())
 
 
 @pytest.mark.parametrize("name", sorted(COUNTS))

@@ -217,7 +217,9 @@ def test_the_registry_says_what_each_method_is() -> None:
     for entry in methods:
         assert entry.family
         assert entry.summary.endswith(".")
-        assert set(entry.needs) <= {"outputs", "gradients", "embeddings", "attention", "alignments", "rationale"}
+        assert set(entry.needs) <= {
+            "outputs", "gradients", "embeddings", "attention", "alignments", "rationale", "sentences",
+        }  # fmt: skip
         assert entry.needs
         assert entry.value.name == entry.name
         assert entry.paper or entry.name in ("auto", "random")

@@ -96,7 +96,7 @@ def diff(
 ) -> None:
     """Compare two versions of a model: predictions that changed, words that changed their role, texts side by side.
 
-    [bold]saywhy diff runs/plain runs/regex --data sst2 --html diff.html[/bold]
+    [bold]saywhy diff runs/sst2 runs/demo --data sst2 --html diff.html[/bold]
     """
     from saywhy.audits import diff as compare
     from saywhy.models import load

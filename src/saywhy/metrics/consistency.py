@@ -53,7 +53,7 @@ class Consistency(Metric):
     batch: int = 32
 
     name: ClassVar[str] = "consistency"
-    family: ClassVar[str] = "robustness"
+    family: ClassVar[str] = "consistency"
     inside: ClassVar[bool] = True
     paper: ClassVar[str] = "IvRA, section 2.2.3"
 

@@ -24,7 +24,7 @@ def average_relative_gain(
         higher_is_better: for all, or for each.
 
     Example:
-        >>> average_relative_gain([0.9, 0.3], [0.6, 0.4], [True, False])
+        >>> round(average_relative_gain([0.9, 0.3], [0.6, 0.4], [True, False]), 6)
         0.375
     """
     new, old = np.asarray(scores, dtype=np.float64), np.asarray(reference, dtype=np.float64)
