@@ -55,7 +55,8 @@ def evaluate(
         methods: names of explanation methods, or explanations that are already there: ``{"mine": [...]}``, one for
             each example. May be empty if only the model is measured.
         metrics: names of metrics or of families (``faithfulness``, ``erasure``, ``readability``, ``agreement``,
-            ``robustness``, ``consistency``, ``simulatability``, ``plausibility``, ``truth``, ``sentences``, ``performance``), or `Metric` objects.
+            ``robustness``, ``consistency``, ``simulatability``, ``plausibility``, ``truth``, ``sentences``,
+            ``performance``), or `Metric` objects.
         split: of a dataset; by default ``test``, else ``dev``, else the first.
         limit: at most so many examples, drawn by ``seed`` and left in their order; these are held in memory.
         seed: of the draw, the methods and the bootstrap.
