@@ -7,8 +7,9 @@ import pytest
 import torch
 
 import saywhy
-from saywhy.errors import OptionError, SayWhyWarning
+from saywhy.errors import CapabilityError, OptionError, SayWhyWarning
 from saywhy.models import TextModel
+from saywhy.models.recurrent import build_recurrent
 from saywhy.types import Example
 from tests import zoo
 
@@ -98,3 +99,30 @@ def test_words_on_which_windows_overlap_are_not_counted_twice() -> None:
     scores = np.asarray(why.scores)  # type: ignore[attr-defined]
     # An untrained network attends to all words about equally.
     assert 0.6 < scores[shown == 2].mean() / scores[shown == 1].mean() < 1.5
+
+
+@pytest.mark.parametrize("cell", ["gru", "lstm"])
+def test_pooling_by_attention_is_read_as_it_pools(cell: str) -> None:
+    examples = [Example((t,), label) for t, label in (("a good , long evening", "good"), ("bad food", "bad"))]
+    network, tokenizer = build_recurrent(
+        examples, "text", ("bad", "good"), 0, cell=cell, pooling="attention", hidden_size=4
+    )
+    model = TextModel(network, tokenizer, "text", ("bad", "good"))
+    assert "pooling" in model.capabilities
+    assert "attention" not in model.capabilities
+    whys: Any = saywhy.explain(model, examples, method="attention", verdict=False)
+    for why, example in zip(whys, examples, strict=True):
+        assert sum(why.scores) == pytest.approx(1, abs=1e-5)
+        # By hand: softmax of the layer's scores of the states, one piece for each word here.
+        ids = torch.tensor([tokenizer(example.texts[0])["input_ids"]])
+        with torch.no_grad():
+            states = network.eval().states(ids)
+            by_hand = network.attention(states).squeeze(-1).softmax(-1)[0]
+            logits = network.classifier((by_hand.unsqueeze(-1) * states[0]).sum(0))
+        np.testing.assert_allclose(why.scores, by_hand.numpy(), atol=1e-5)
+        torch.testing.assert_close(network(ids).logits[0], logits)
+    with pytest.raises(CapabilityError, match=r"needs attention of the model.*these would do: .*attention"):
+        saywhy.explain(model, examples[0], method="scaled-attention")
+    plain, tokenizer = build_recurrent(examples, "text", ("bad", "good"), 0, cell=cell, hidden_size=4)
+    with pytest.raises(CapabilityError, match="needs attention of the model"):
+        saywhy.explain(TextModel(plain, tokenizer, "text", ("bad", "good")), examples[0], method="attention")

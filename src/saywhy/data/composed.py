@@ -22,7 +22,8 @@ class Composed(Corpus):
     The other sentences are objective ones about movies (from plot summaries), and by difficulty one or three opinions
     about other goods, whose sentiment is independent of the label: a reader has to tell that they are about something
     else. The gold rationale is the whole deciding sentence. A sentence belongs to one split by the hash of its text,
-    and so do its copies in other corpora: no sentence stands in two splits.
+    and so do its copies in other corpora: no sentence stands in two splits. ``meta["environment"]``, for objectives that
+    compare environments, is the sentiment of the first other opinion; without one, how many other sentences there are.
 
     Args:
         name: as registered.
@@ -88,10 +89,17 @@ class Composed(Corpus):
             signs = [rng.choice(self.labels) for _ in range(others)]
             rest = [rng.choice(opinions[sign]) for sign in signs]
             rest += rng.sample(plain, rng.randint(*self.objective))
-            yield self._document(rng, chosen, rest, label, split, i)
+            yield self._document(rng, chosen, rest, label, split, i, signs)
 
     def _document(
-        self, rng: random.Random, chosen: Example, rest: list[Example], label: str, split: str, i: int
+        self,
+        rng: random.Random,
+        chosen: Example,
+        rest: list[Example],
+        label: str,
+        split: str,
+        i: int,
+        signs: list[str],
     ) -> Example:
         parts = [chosen, *rest]
         rng.shuffle(parts)
@@ -110,7 +118,11 @@ class Composed(Corpus):
             id=f"{split}-{i}",
             source=f"{self.name}/{split}",
             line=i + 1,
-            meta={"sentences": tuple(bounds), "sources": tuple(part.where() for part in parts)},
+            meta={
+                "sentences": tuple(bounds),
+                "sources": tuple(part.where() for part in parts),
+                "environment": signs[0] if signs else f"{len(rest)} objective sentences",
+            },
         )
 
     def _pools(self, sources: Sequence[str], split: str, labels: Sequence[str]) -> dict[str, list[Example]]:

@@ -15,6 +15,7 @@ from saywhy.explainers.base import Explainer, Request, register
 from saywhy.models import Batch, Encoded, TextModel
 from saywhy.models.attention_door import AttentionTap, tap_attention
 from saywhy.models.encoding import collate, length_batches
+from saywhy.models.recurrent import keep_pooling
 from saywhy.models.tasks import reads_last_token
 from saywhy.types import Explanation
 
@@ -36,7 +37,7 @@ class Attention(Explainer):
         layers: ``last`` (default) or ``mean`` over all.
         query: whose attention: ``first`` position, ``last``, or the ``mean`` over all. By default the position that the
             classifier reads: the first in encoders, the last in decoders. An encoder-decoder is asked for its cross
-            attention.
+            attention. Recurrent networks that pool by attention have one query and one layer: neither option applies.
 
     Departures: none of the target enters; the scores are the same for every label.
     """
@@ -49,8 +50,14 @@ class Attention(Explainer):
     layers: str = "last"
     query: str | None = None
 
+    @classmethod
+    def missing(cls, model: TextModel) -> list[str]:  # noqa: D102 - as in the base class
+        return [] if "pooling" in model.capabilities else super().missing(model)
+
     def explain(self, request: Request) -> list[Explanation]:  # noqa: D102
         check_reading(self.layers, self.query)
+        if "pooling" in request.model.capabilities:
+            return self._pooled(request)
         query = self.query or default_query(request.model)
         numbers = tapped_calls(request.model, self.layers)
 
@@ -64,6 +71,19 @@ class Attention(Explainer):
         scores, words = read_words(request, encoded, read)
         costs = [{"forwards": len(item.rows)} for item in encoded]
         return self.word_scores(request, encoded, scores, words, costs=costs, query=query)
+
+    def _pooled(self, request: Request) -> list[Explanation]:
+        """There is one layer, and one query for all texts."""
+
+        def read(network: nn.Module, batch: Batch) -> tuple[Tensor, Tensor]:
+            with keep_pooling() as kept:
+                raw = request.model.task.raw(network, batch)
+            return raw, torch.cat(kept)
+
+        encoded = request.prepare()
+        scores, words = read_words(request, encoded, read)
+        costs = [{"forwards": len(item.rows)} for item in encoded]
+        return self.word_scores(request, encoded, scores, words, costs=costs, query="pooling")
 
 
 Read = Callable[[nn.Module, Batch], tuple[Tensor, Sequence[Tensor] | Tensor]]

@@ -116,6 +116,11 @@ class Explainer(ABC):
     def explain(self, request: Request) -> list[Explanation]:
         """Explain every example of a request, in order."""
 
+    @classmethod
+    def missing(cls, model: TextModel) -> list[str]:
+        """What it needs and a model does not offer."""
+        return [need for need in cls.needs if need not in model.capabilities]
+
     def lacks(self, model: TextModel) -> str:
         """What keeps a fitted method from explaining a model that was not trained for it; nothing if it can."""
         return ""

@@ -118,12 +118,12 @@ def make_explainer(method: str | Explainer, options: dict[str, Any] | None = Non
 def check_capabilities(model: TextModel, explainer: Explainer) -> None:
     """Raise an error before any work if a method needs more than the model offers."""
     entry = methods[explainer.name]
-    missing = [need for need in entry.needs if need not in model.capabilities]
+    missing = entry.value.missing(model)
     if missing or (entry.tasks and model.task.name not in entry.tasks):
         able = [
             e.name
             for e in methods
-            if set(e.needs) <= model.capabilities and (not e.tasks or model.task.name in e.tasks) and not e.fitted
+            if not e.value.missing(model) and (not e.tasks or model.task.name in e.tasks) and not e.fitted
         ]
         reason = f"needs {' and '.join(missing)} of the model" if missing else f"does not do task {model.task.name!r}"
         if "attention" in missing and model.no_attention:

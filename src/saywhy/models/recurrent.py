@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextvars import ContextVar
 from typing import Any, cast
 
 import torch
@@ -24,6 +26,7 @@ __all__ = [
     "RecurrentModel",
     "both_ways",
     "build_recurrent",
+    "keep_pooling",
     "pick_positions",
 ]
 
@@ -62,6 +65,23 @@ class RecurrentConfig(transformers.PretrainedConfig):
         super().__init__(pad_token_id=pad_token_id, **kwargs)
 
 
+_kept: ContextVar[list[Tensor] | None] = ContextVar("saywhy_pooling", default=None)
+
+
+@contextlib.contextmanager
+def keep_pooling() -> Iterator[list[Tensor]]:
+    """Keep the weights by which networks pool in the forward passes of this thread or task, one rows x L for each.
+
+    Real positions come first, in their order, as they do in batches that are padded at the end.
+    """
+    kept: list[Tensor] = []
+    token = _kept.set(kept)
+    try:
+        yield kept
+    finally:
+        _kept.reset(token)
+
+
 class _Recurrent(transformers.PreTrainedModel):
     """Embeddings, recurrent layers in both directions, pooling over time.
 
@@ -95,6 +115,11 @@ class _Recurrent(transformers.PreTrainedModel):
         # Torch's own initial weights suit these layers; what is read from a file must not be drawn again.
         if not getattr(module, "_is_hf_initialized", False) and hasattr(module, "reset_parameters"):
             cast(Any, module).reset_parameters()
+
+    @property
+    def pools_by_attention(self) -> bool:
+        """Whether `keep_pooling` has something to keep."""
+        return self.attention is not None
 
     def get_input_embeddings(self) -> nn.Module:
         """The table of word vectors."""
@@ -132,8 +157,11 @@ class _Recurrent(transformers.PreTrainedModel):
     def _pool(self, hidden: Tensor, real: Tensor) -> Tensor:
         lowest = torch.finfo(hidden.dtype).min
         if self.attention is not None:
-            weights = self.attention(hidden).squeeze(-1).masked_fill(~real, lowest).softmax(-1)
-            return (weights.masked_fill(~real, 0.0).unsqueeze(-1) * hidden).sum(1)
+            weights = self.attention(hidden).squeeze(-1).masked_fill(~real, lowest).softmax(-1).masked_fill(~real, 0.0)
+            kept = _kept.get()
+            if kept is not None:
+                kept.append(weights)
+            return (weights.unsqueeze(-1) * hidden).sum(1)
         pooled = hidden.masked_fill(~real.unsqueeze(-1), lowest).amax(1)
         # Of a text with nothing in it nothing is known.
         return torch.where(real.any(1, keepdim=True), pooled, torch.zeros_like(pooled))

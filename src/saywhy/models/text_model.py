@@ -86,7 +86,10 @@ class TextModel:
 
     @property
     def capabilities(self) -> frozenset[str]:
-        """What explainers can ask of it: outputs, gradients, embeddings, attention, alignments, its own rationale."""
+        """What explainers can ask of it: outputs, gradients, embeddings, attention, alignments, its own rationale.
+
+        ``pooling``: not a transformer, but one that pools its states by attention.
+        """
         found = {"outputs", "gradients"}
         if self.encoder.word_ids:
             found.add("rationale")
@@ -96,6 +99,8 @@ class TextModel:
             found.add("embeddings")
         if self.attention_kinds:
             found.add("attention")
+        if getattr(self.network, "pools_by_attention", False):
+            found.add("pooling")
         if self.task.name == "pair" and (self.attention_kinds or getattr(self.network, "co_attends", False)):
             found.add("alignments")
         return frozenset(found)
