@@ -24,6 +24,7 @@ def check(examples: list[Example], opinions: int) -> None:
         assert example.truth
         assert (span.start, span.end) in example.meta["sentences"]
         assert " ".join(parts(example)) == example.texts[0]
+        assert example.meta["environment"]
         kinds = Counter(source.split("/")[0] for source in example.meta["sources"])
         goods = sum(kinds[k] for k in ("amazon_sentences", "yelp_sentences"))
         goods += sum("cr.jsonl" in s for s in example.meta["sources"])

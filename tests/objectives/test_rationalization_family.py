@@ -222,3 +222,27 @@ def test_what_the_labels_say_reaches_both_players() -> None:
     loss.backward()
     slopes = {name: p.grad for name, p in objective.players["intervention"].named_parameters()}
     assert all(grad is not None and grad.abs().max() > 0 for grad in slopes.values()), slopes.keys()
+
+
+def test_random_masks_teach_the_predictor_and_then_only_the_selector_moves() -> None:
+    objective = make("random-masks", first=0.5)
+    batch = batch_of(objective)
+    (early,), (late,) = (list(objective.phases(batch, step(index))) for index in (49, 50))
+    assert (early.players, late.players) == (("predictor",), ("selector",))
+    objective.train_mode(False)
+    # Nothing that the selector says matters in the first half, and every step draws other words.
+    losses = [float(objective.predictor_loss(batch, step(index)).detach()) for index in (0, 0, 1)]
+    assert losses[0] == losses[1] != losses[2]
+    with torch.no_grad():
+        for weight in objective.players["selector"].head.parameters():  # type: ignore[union-attr]
+            weight.add_(1.0)
+    assert float(objective.predictor_loss(batch, step(0)).detach()) == losses[0]
+    # With every word drawn it reads the whole text.
+    whole = make("random-masks", drawn=1.0)
+    whole.train_mode(False)
+    rows, items = batch
+    ones = torch.ones(len(items), int(rows.inputs["word_ids"].max()))
+    expected = torch.nn.functional.cross_entropy(whole.read(rows, ones), whole.gold(items))
+    torch.testing.assert_close(whole.predictor_loss(batch, step()), expected)
+    with pytest.raises(OptionError, match="shares above 0"):
+        make("random-masks", first=1.0)

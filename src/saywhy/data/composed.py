@@ -22,8 +22,9 @@ class Composed(Corpus):
     The other sentences are objective ones about movies (from plot summaries), and by difficulty one or three opinions
     about other goods, whose sentiment is independent of the label: a reader has to tell that they are about something
     else. The gold rationale is the whole deciding sentence. A sentence belongs to one split by the hash of its text,
-    and so do its copies in other corpora: no sentence stands in two splits. ``meta["environment"]``, for objectives that
-    compare environments, is the sentiment of the first other opinion; without one, how many other sentences there are.
+    and so do its copies in other corpora: no sentence stands in two splits. ``meta["environment"]``,
+    for objectives that compare environments, is the sentiment of the first other opinion; without one, how many other
+    sentences there are.
 
     Args:
         name: as registered.

@@ -17,6 +17,7 @@ from saywhy.objectives import (  # noqa: F401 - they register themselves
     mpii,
     nir,
     plain,
+    random_masks,
     regex,
     rnp,
     smat,
