@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from saywhy.errors import InputError
-from saywhy.metrics.rationale_probes import assess_rationales, estimate_lipschitz, selection_change
+from saywhy.metrics.rationale_probes import assess_rationales, estimate_lipschitz, probe_curve, selection_change
 from saywhy.models.rationales import rationalizer_of
 from saywhy.types import Example
 from tests.objectives.rationalizers import rationalizer, reviews
@@ -60,3 +60,12 @@ def test_selections_are_compared_word_by_word() -> None:
     assert selection_change(one, other, reviews(8)) == 0
     assert selection_change(select(one, 1), select(other, 0), reviews(8)) == 1
     assert 0 < selection_change(rationalizer(0), select(other, 1), reviews(8)) < 1
+
+
+def test_a_curve_is_the_probes_of_each_model_and_the_change_from_the_one_before() -> None:
+    models = [select(rationalizer(0), 1), select(rationalizer(0), 0), select(rationalizer(1), 0)]
+    curve = probe_curve(iter(models), reviews(8))
+    assert [point.change for point in curve] == [None, 1.0, 0.0]
+    assert [point.lipschitz for point in curve] == [estimate_lipschitz(model, reviews(8)) for model in models]
+    assert curve[0].lipschitz > 0 == curve[1].lipschitz
+    assert [point.assessment for point in curve] == [assess_rationales(model, reviews(8)) for model in models]

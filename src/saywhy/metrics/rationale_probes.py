@@ -5,8 +5,9 @@ Library functions on trained models, to be called on the models of several epoch
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import torch
@@ -21,7 +22,7 @@ from saywhy.models.rationalizer import piece_mask
 from saywhy.ops.rationales import non_overlap
 from saywhy.types import Example
 
-__all__ = ["Assessment", "assess_rationales", "estimate_lipschitz", "selection_change"]
+__all__ = ["Assessment", "ProbePoint", "assess_rationales", "estimate_lipschitz", "probe_curve", "selection_change"]
 
 
 @dataclass(frozen=True)
@@ -131,3 +132,51 @@ def selection_change(
         pair = [torch.from_numpy(r.selected).float().unsqueeze(0) for r in (first, second)]
         found.append(float(non_overlap(*pair)))
     return float(np.mean(found))
+
+
+@dataclass(frozen=True)
+class ProbePoint:
+    """The probes of one model on the way, such as that of one epoch.
+
+    ``change`` is how far its selection differs from that of the model before; None for the first.
+    """
+
+    assessment: Assessment
+    lipschitz: float
+    change: float | None
+
+
+def probe_curve(
+    models: Iterable[TextModel],
+    examples: Sequence[Example],
+    *,
+    label: str | int = 1,
+    batch_size: int = 32,
+    truncation: str = "head",
+) -> list[ProbePoint]:
+    """All probes of successive models on the same examples: the curves of a training run, or of a sweep.
+
+    Reference: VER, Figures 2 to 5. No more than two models are held at a time, so that they may be loaded on the way.
+
+    Args:
+        models: rationalizers in their order; an iterator is read once.
+        examples: with labels and rationales.
+        label: of the Lipschitz estimate.
+        batch_size: rows at a time.
+        truncation: what happens to texts that are too long.
+
+    Example:
+        >>> folders = ["runs/ver-1", "runs/ver-2", "runs/ver-3"]              # after one, two and three epochs
+        >>> curve = probe_curve(map(saywhy.load, folders), examples)                           # doctest: +SKIP
+        >>> [point.assessment.gold_accuracy for point in curve]                                # doctest: +SKIP
+        [0.55, 0.68, 0.74]
+    """
+    points: list[ProbePoint] = []
+    before: TextModel | None = None
+    how: dict[str, Any] = {"batch_size": batch_size, "truncation": truncation}
+    for model in models:
+        change = None if before is None else selection_change(before, model, examples, **how)
+        slope = estimate_lipschitz(model, examples, label=label, **how)
+        points.append(ProbePoint(assess_rationales(model, examples, **how), slope, change))
+        before = model
+    return points
