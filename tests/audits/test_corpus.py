@@ -52,6 +52,7 @@ def test_a_shortcut_is_found(caught: Overview) -> None:
     assert [candidate.word for candidate in caught.candidates] == ["zygo"]
     found = caught.candidates[0]
     assert (found.label, found.turned) == ("yes", found.tried)
+    assert 0 < found.tried < 60, "only texts that are judged otherwise"
     assert found.gold == pytest.approx(0.9, abs=0.1)
     zygo = next(decider for decider in caught.of("yes") if decider.text == "zygo")
     assert zygo.flipped == zygo.decided >= 3

@@ -73,6 +73,39 @@ def test_a_small_budget_follows_a_beam_and_does_not_claim_to_be_smallest() -> No
     assert found.asked < 800
 
 
+def gone(text: str, *words: str) -> bool:
+    return not set(words) & set(text.split())
+
+
+def stubborn(other_way: bool) -> TextModel:
+    """Turns without b and c (and a, where there is another way: x and y); a alone moves it most."""
+
+    def probabilities(texts: list[str]) -> list[list[float]]:
+        found = []
+        for text in texts:
+            turned = gone(text, "x", "y") or gone(text, "a", "b", "c") if other_way else gone(text, "b", "c")
+            yes = 0.9 - 0.2 * gone(text, "a") - 0.05 * gone(text, "b") - 0.05 * gone(text, "c")
+            found.append([0.3, 0.7] if turned else [yes, 1 - yes])
+        return found
+
+    return load(probabilities, labels=["yes", "no"])
+
+
+MANY = "a b c x y d e f g h i j"
+
+
+def test_what_the_beam_took_along_is_given_back() -> None:
+    found = counterfactual(stubborn(other_way=False), MANY, budget=50, beam=1)
+    assert {change.word.text for change in found.changes} == {"b", "c"}
+    assert found.smallest, "all single changes were tried"
+
+
+def test_what_the_beam_passed_by_is_not_denied() -> None:
+    found = counterfactual(stubborn(other_way=True), MANY, budget=50, beam=1)
+    assert {change.word.text for change in found.changes} == {"a", "b", "c"}
+    assert not found.smallest, "x and y would have done"
+
+
 def test_replacements() -> None:
     found = counterfactual(judge({"good": 2.0, "bad": -3.0}), "a good film", replace=["long", "bad"])
     assert found.new_texts in {("bad good film",), ("a bad film",), ("a good bad",)}
