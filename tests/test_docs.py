@@ -40,6 +40,7 @@ NOT_RUN = (
     ("pip",),
     ("saywhy", "demo"),
     ("saywhy", "bench"),
+    ("saywhy", "serve"),
     ("saywhy", "study", "studies/planted.yaml"),
 )
 

@@ -16,7 +16,19 @@ import saywhy
 
 ROOT = Path(__file__).parents[1]
 MODULES = sorted((ROOT / "src" / "saywhy").rglob("*.py"))
-HEAVY = ["torch", "transformers", "sklearn", "pyarrow", "datasets", "accelerate", "scipy", "pandas", "matplotlib"]
+HEAVY = [
+    "torch",
+    "transformers",
+    "sklearn",
+    "pyarrow",
+    "datasets",
+    "accelerate",
+    "scipy",
+    "pandas",
+    "matplotlib",
+    "fastapi",
+    "uvicorn",
+]
 
 
 def in_a_fresh_process(code: str) -> Any:

@@ -21,6 +21,7 @@ from saywhy.cli import (
     listing,
     rate,
     rationalize,
+    serve,
     study,
     train,
 )
@@ -66,6 +67,7 @@ app.command("diff")(audit.diff)
 app.command("sanity")(audit.sanity)
 app.command("study")(study.study)
 app.command("rationalize")(rationalize.rationalize)
+app.command("serve")(serve.serve)
 app.command("list")(listing.list_names)
 app.add_typer(data.app, name="data")
 app.add_typer(rate.app, name="rate")
