@@ -27,7 +27,8 @@ def models() -> dict[str, TextModel]:
     }
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def client(models: dict[str, TextModel]) -> Iterator[TestClient]:
+    """All models, for tests that do not mind what others have asked."""
     with TestClient(make_app(models, Settings()), base_url="http://localhost") as client:
         yield client

@@ -44,7 +44,8 @@ class IntegratedGradients(Explainer):
     Options:
         tolerance: the completeness error to stop at.
         max_points: gradients at most, whatever the error.
-        points: a fixed number of points instead, placed by ``rule``: ``gauss-legendre`` (as Captum) or ``midpoint``.
+        points: a fixed number of points instead, placed by ``rule``.
+        rule: ``gauss-legendre`` (default, as Captum) or ``midpoint``.
         baseline: ``zero`` embeddings (default), or those of the tokenizer's ``pad`` or ``mask`` token.
         aggregation: of a piece's embedding dimensions: ``sum`` (default), ``l2`` or ``mean``.
         output: ``logit`` (default) or ``probability`` of the target.

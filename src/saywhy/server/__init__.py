@@ -6,7 +6,7 @@ Needs the extra ``saywhy[serve]``; nothing else in saywhy imports this package.
 from __future__ import annotations
 
 from saywhy.server.app import make_app
-from saywhy.server.run import serve
+from saywhy.server.run import running, serve
 from saywhy.server.settings import Settings
 
-__all__ = ["Settings", "make_app", "serve"]
+__all__ = ["Settings", "make_app", "running", "serve"]

@@ -106,7 +106,7 @@ async def _not_valid(request: Request, error: Exception) -> Response:
 
 async def _http(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
-    kind = "not-found" if error.status_code == 404 else "input"
+    kind = {404: "not-found", 413: "limit"}.get(error.status_code, "input")
     problem = Problem(kind, str(error.detail), status=error.status_code, headers=error.headers)
     return problem.response()
 

@@ -15,7 +15,7 @@ from saywhy.metrics.table import CHANCE
 from saywhy.models import TextModel
 from saywhy.models.erasures import check_erasure
 from saywhy.server.cache import content_key
-from saywhy.server.catalogue import expected_rows, is_long
+from saywhy.server.catalogue import MOST, expected_rows, is_long
 from saywhy.server.engine import Engine, Work
 from saywhy.server.lanes import Call
 from saywhy.server.problems import Problem, as_problem
@@ -25,7 +25,7 @@ from saywhy.types import Example
 
 __all__ = ["counterfactual_work", "evaluate_work", "explain_work", "predict_work", "read_input"]
 
-ONE_INPUT = ("faithfulness", "erasure", "readability")
+ONE_INPUT = ("faithfulness", "erasure", "readability", "agreement")
 """Families of metrics that say something about a single input."""
 
 
@@ -85,6 +85,7 @@ def explain_work(engine: Engine, served: Served, body: ExplainBody) -> Work:
     verdict = body.verdict if isinstance(body.verdict, bool) else body.verdict.model_dump()
     first = sum(word.field == 0 for word in words)
     rows = expected_rows(body.method, explainer, len(words), first * (len(words) - first), bool(verdict))
+    _check_rows(engine, rows)
     question = Question(example, body.method, options, body.target, body.against, body.seed, verdict, body.truncation)
     facts = {
         "texts": example.texts,
@@ -114,8 +115,9 @@ def _explainer(engine: Engine, served: Served, method: str, options: tuple[tuple
     if key in served.checked:
         return served.checked[key]
     for name, value in options:
-        if isinstance(value, int) and abs(value) > engine.settings.max_number:
-            raise Problem("limit", f"{name} is {value}; at most {engine.settings.max_number} is taken", "options")
+        most = MOST.get(name, engine.settings.max_number)
+        if isinstance(value, int) and abs(value) > most:
+            raise Problem("limit", f"{name} is {value}; at most {most} is taken", "options")
     try:
         explainer = make_explainer(method, dict(options))
         check_capabilities(served.model, explainer)
@@ -124,6 +126,12 @@ def _explainer(engine: Engine, served: Served, method: str, options: tuple[tuple
     if len(served.checked) < 1000:
         served.checked[key] = explainer
     return explainer
+
+
+def _check_rows(engine: Engine, rows: int | None) -> None:
+    if rows is not None and rows > engine.settings.max_rows:
+        most = engine.settings.max_rows
+        raise Problem("limit", f"this would ask the model more than {most} times; lower the options", "options")
 
 
 def evaluate_work(engine: Engine, body: EvaluateBody) -> Work:
@@ -142,6 +150,7 @@ def evaluate_work(engine: Engine, body: EvaluateBody) -> Work:
         need = expected_rows(method, explainer, len(words), len(words) ** 2 // 4, verdict=False)
         long = long or is_long(method, need, len(words))
         rows += (need or 1) + 20 * len(body.metrics)
+    _check_rows(engine, rows)
     facts = {**body.model_dump(exclude={"model", "wait"}), "texts": example.texts}
     return Work(
         served,

@@ -54,8 +54,8 @@ class Cache:
         if folder is not None:
             folder.mkdir(parents=True, exist_ok=True, mode=0o700)
 
-    def get(self, key: str) -> bytes | None:
-        """The answer kept under a key."""
+    def get(self, key: str, *, count: bool = True) -> bytes | None:
+        """The answer kept under a key; ``count``: as a hit or a miss."""
         found = self._kept.get(key)
         if found is not None:
             self._kept.move_to_end(key)
@@ -63,8 +63,9 @@ class Cache:
             found = self._read(key)
             if found is not None:
                 self._keep(key, found)
-        self.hits += found is not None
-        self.misses += found is None
+        if count:
+            self.hits += found is not None
+            self.misses += found is None
         return found
 
     def put(self, key: str, answer: bytes, *, disk: bool = True) -> None:

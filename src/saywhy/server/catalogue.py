@@ -15,10 +15,12 @@ from saywhy.models import TextModel
 from saywhy.models.erasures import ERASURES, check_erasure
 from saywhy.registry import Entry
 
-__all__ = ["LONG", "default_methods", "describe_methods", "expected_rows", "is_long"]
+__all__ = ["LONG", "MOST", "default_methods", "describe_methods", "expected_rows", "is_long"]
 
 LONG = frozenset({"arec", "back-select", "interaction", "kernel-shap", "lime", "shapley"})
 """Methods whose model calls are counted in hundreds, whatever the text."""
+MOST = {"beams": 64}
+"""Options whose memory grows so fast that they have a limit of their own."""
 QUICK_WORK = 20_000
 """Rows times words that may be read while somebody waits."""
 FIRST = (
@@ -69,7 +71,8 @@ def expected_rows(method: str, explainer: Explainer, words: int, pairs: int, ver
     elif method == "shapley":
         rows = 2**size if size <= option("exact") else option("samples")
     elif method == "back-select":
-        rows = size * (size + 1) // 2 if size < 40 else 10 * size
+        # As many go at a time as the option says, and the rest is tried again.
+        rows = size * (size + 1) // (2 * max(1, int(getattr(explainer, "step", 0.0) * size)))
     elif method == "arec":
         rows = option("steps") * option("samples")
     elif method == "interaction":

@@ -79,6 +79,7 @@ class Engine:
     def __post_init__(self) -> None:
         self._loop: asyncio.AbstractEventLoop | None = None
         self._flights: dict[str, _Flight] = {}
+        self._open: set[_Flight] = set()
         self.cache = Cache(self.settings.cache)
         self.jobs = Jobs(self.settings)
         most = self.settings.max_batch
@@ -98,7 +99,7 @@ class Engine:
 
     def known(self, work: Work) -> bool:
         """Whether the answer is there without asking the model."""
-        return work.key is not None and self.cache.get(work.key) is not None
+        return work.key is not None and self.cache.get(work.key, count=False) is not None
 
     async def do(self, work: Work, tickets: list[Ticket] | None = None) -> Answer:
         """Do something, or wait with others for it, or know it already; who stops waiting may end it.
@@ -143,11 +144,13 @@ class Engine:
             lane.submit(Call(work.run, work.payload, settle, work.group, work.urgent, flight.ticket))
         except Stopped:
             raise _closed() from None
+        self._open.add(flight)
         if work.key is not None:
             self._flights[work.key] = flight
         return flight
 
     def _land(self, work: Work, flight: _Flight, answer: Any) -> None:
+        self._open.discard(flight)
         if work.key is not None:
             if self._flights.get(work.key) is flight:
                 del self._flights[work.key]
@@ -177,14 +180,19 @@ class Engine:
         return self.meters.text(waiting, self.jobs.states(), self.cache.hits, self.cache.misses)
 
     async def stop(self) -> None:
-        """Take no new jobs, give running ones a little time, then stop everything."""
+        """Take no new work, give what runs a little time, then stop it; who waits is told."""
         self.closing = True
-        await self.jobs.finish(self.settings.grace)
+        futures = [flight.future for flight in self._open]
+        answered = asyncio.wait(futures, timeout=self.settings.grace) if futures else asyncio.sleep(0)
+        await asyncio.gather(self.jobs.finish(self.settings.grace), answered)
+        for flight in self._open:
+            flight.ticket.cancelled = True
+            if not flight.future.done():
+                flight.future.set_exception(_closed())
+                flight.future.exception()
 
     def close(self) -> None:
         """End the lanes and write what is not written yet."""
-        for flight in self._flights.values():
-            flight.ticket.cancelled = flight.waiters == 0
         for lane in self.lanes():
             lane.close(2.0)
         self.cache.close()

@@ -10,6 +10,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from starlette.datastructures import Headers, MutableHeaders
+from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from saywhy.server.meters import Meters
@@ -115,7 +116,8 @@ class Guard:
             if message["type"] == "http.request":
                 read += len(message.get("body", b""))
                 if read > self._settings.max_bytes:
-                    raise self._too_large()
+                    # FastAPI, which is reading, lets only its own kind of exception pass.
+                    raise HTTPException(413, self._too_large().message)
             return message
 
         return limited

@@ -8,7 +8,7 @@ import logging
 import secrets
 import time
 from collections import Counter
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -96,7 +96,7 @@ class Jobs:
         self._streams = 0
         self._closing = False
 
-    def __iter__(self) -> Any:
+    def __iter__(self) -> Iterator[Job]:
         return iter(self._jobs.values())
 
     def start(self, job: Job, work: Callable[[Job], Awaitable[bytes]]) -> Job:
@@ -140,10 +140,13 @@ class Jobs:
         for job in left:
             await self.cancel(job)
 
-    async def events(self, job: Job) -> AsyncIterator[bytes]:
+    def events(self, job: Job) -> AsyncIterator[bytes]:
         """Server-sent events: ``progress`` while it runs, then ``done``, ``failed`` or ``cancelled``."""
         if self._streams >= self._settings.max_streams:
             raise Problem("busy", "too many streams are open; look at the job itself instead")
+        return self._events(job)
+
+    async def _events(self, job: Job) -> AsyncIterator[bytes]:
         self._streams += 1
         try:
             said, last = b"", time.monotonic()

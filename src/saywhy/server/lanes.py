@@ -81,6 +81,11 @@ class Watch:
     def __init__(self) -> None:
         self.tickets: list[Ticket] = []
         self._inside = 0
+        self._hooks: list[Any] = []
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Watch:
+        # A network that is copied with its hooks must not take the tickets along.
+        return Watch()
 
     def on(self, model: TextModel) -> TextModel:
         """Watch a model from now on; of a black box, a copy is watched."""
@@ -98,9 +103,14 @@ class Watch:
         # Classifiers that read their last token are entered behind their head.
         doors = {id(module): module for module in (network, getattr(network, "base_model", network))}
         for module in doors.values():
-            module.register_forward_pre_hook(self._enter, with_kwargs=True)
-            module.register_forward_hook(self._leave, always_call=True)
+            self._hooks.append(module.register_forward_pre_hook(self._enter, with_kwargs=True))
+            self._hooks.append(module.register_forward_hook(self._leave, always_call=True))
         return model
+
+    def off(self) -> None:
+        """Leave the model as it was."""
+        while self._hooks:
+            self._hooks.pop().remove()
 
     def see(self, rows: int) -> None:
         """A model call is about to be made."""
@@ -137,7 +147,9 @@ def twin(model: TextModel) -> TextModel:
         for buffer in network.buffers():
             shared[id(buffer)] = buffer
     with torch.no_grad():
-        return copy.deepcopy(model, shared)
+        made = copy.deepcopy(model, shared)
+    made._probes = None  # they look into the weights, and copies do not
+    return made
 
 
 class Lane:
@@ -164,7 +176,8 @@ class Lane:
         self._thread: threading.Thread | None = None
 
     def __len__(self) -> int:
-        return len(self._waiting) + len(self._urgent)
+        with self._ready:
+            return sum(not call.ticket.cancelled for call in (*self._waiting, *self._urgent))
 
     def submit(self, call: Call) -> None:
         """Put a call into the line."""
@@ -224,8 +237,9 @@ class Lane:
             self._seen(len(wanted))
             for call, answer in zip(wanted, self._answers(model, watch, wanted), strict=True):
                 call.settle(answer)
-            # A frame that holds the last batch while the thread waits would hold its tensors too.
+            # A frame that holds the last batch while the thread waits would hold its answers too.
             del calls, wanted
+        watch.off()
 
     def _answers(self, model: TextModel, watch: Watch, calls: list[Call]) -> list[Any]:
         start = time.perf_counter()

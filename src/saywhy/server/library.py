@@ -5,18 +5,19 @@ from __future__ import annotations
 import html
 import itertools
 import re
+import threading
 from collections import OrderedDict
 from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
 from saywhy.data import Dataset, datasets, load_dataset
-from saywhy.errors import SayWhyError
+from saywhy.errors import OptionError, SayWhyError
 from saywhy.server.problems import Problem
 from saywhy.server.settings import Settings
 from saywhy.types import Example
 
-__all__ = ["KINDS", "Library"]
+__all__ = ["KINDS", "MADE", "Library"]
 
 KINDS = {
     ".html": "text/html",
@@ -26,6 +27,8 @@ KINDS = {
     ".json": "application/json",
 }
 """Files that reports may consist of."""
+MADE = ("composed", "critic-pairs", "explanations-alone")
+"""Made of other corpora, which takes seconds: offered where they are asked for by name."""
 _ROWS = 1000
 _SPLITS = 12
 _TITLE = re.compile(rb"<title>(.*?)</title>", re.DOTALL | re.IGNORECASE)
@@ -42,10 +45,15 @@ class Library:
     def __init__(self, settings: Settings, tasks: Collection[str]) -> None:
         self._tasks = frozenset(tasks)
         self._data: dict[str, Dataset] = {}
-        self._given = settings.data
         self._looked = False
+        self._lock = threading.Lock()
         self._rows: OrderedDict[tuple[str, str], tuple[list[Example], bool]] = OrderedDict()
         self._folders: dict[str, Path] = {}
+        for given in settings.data:
+            data = load_dataset(given)
+            if data.task not in self._tasks:
+                raise OptionError(f"--data {given} is for task {data.task!r}, and no model here does that")
+            self._data[Path(data.name).name or given] = data
         for folder in settings.reports:
             name, number = folder.resolve().name or "reports", 1
             while (title := name if number == 1 else f"{name}-{number}") in self._folders:
@@ -54,15 +62,21 @@ class Library:
 
     def datasets(self) -> list[dict[str, Any]]:
         """All that can be read here and fit a model."""
-        self._look()
-        return [
-            {"name": name, "task": data.task, "splits": list(data.splits), "rows": self._known_rows(name, data)}
-            for name, data in self._data.items()
-        ]
+        with self._lock:
+            self._look()
+            return [
+                {"name": name, "task": data.task, "splits": list(data.splits), "rows": self._known_rows(name, data)}
+                for name, data in self._data.items()
+            ]
 
     def rows(self, name: str, split: str | None, offset: int, limit: int) -> dict[str, Any]:
         """Some examples of a dataset; of a large one only the first can be seen, and ``total`` is then None."""
-        self._look()
+        with self._lock:
+            return self._some(name, split, offset, limit)
+
+    def _some(self, name: str, split: str | None, offset: int, limit: int) -> dict[str, Any]:
+        if name not in self._data:
+            self._look()
         if name not in self._data:
             raise Problem("not-found", f"no dataset {name!r} is offered here", "name")
         data = self._data[name]
@@ -103,19 +117,14 @@ class Library:
     def _look(self) -> None:
         if self._looked:
             return
-        found: dict[str, Dataset] = {}
-        for given in self._given:
-            data = load_dataset(given)
-            found[Path(data.name).name if Path(data.name).exists() else data.name] = data
-        for name in datasets.names():
+        for name in (name for name in datasets.names() if name not in MADE):
             try:
                 data = load_dataset(name)
                 # Whether it can be read is known when a row was.
                 if data.task in self._tasks and next(iter(data.stream(data.evaluation_split)), None) is not None:
-                    found.setdefault(name, data)
+                    self._data.setdefault(name, data)
             except (SayWhyError, OSError):
                 continue
-        self._data = {name: data for name, data in found.items() if data.task in self._tasks}
         self._looked = True
 
     def _known_rows(self, name: str, data: Dataset) -> int | None:

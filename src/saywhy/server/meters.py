@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import resource
 import sys
+import time
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -94,6 +95,8 @@ class Meters:
         add("saywhy_jobs", "gauge", "Jobs that are remembered, by state.", states)
         add("saywhy_cache_hits_total", "counter", "Answers from the cache.", [f"saywhy_cache_hits_total {hits}"])
         add("saywhy_cache_misses_total", "counter", "Answers made anew.", [f"saywhy_cache_misses_total {misses}"])
+        spent = [f"process_cpu_seconds_total {time.process_time():.3f}"]
+        add("process_cpu_seconds_total", "counter", "CPU time spent.", spent)
         memory = [f"process_resident_memory_bytes {resident_bytes()}"]
         add("process_resident_memory_bytes", "gauge", "Memory in use.", memory)
         return "\n".join(lines) + "\n"

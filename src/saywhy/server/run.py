@@ -8,6 +8,7 @@ import signal
 import socket
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from types import FrameType
@@ -20,7 +21,7 @@ from saywhy.server.app import make_app
 from saywhy.server.engine import Engine
 from saywhy.server.settings import Settings
 
-__all__ = ["serve"]
+__all__ = ["running", "serve"]
 
 # The event loop and the models' threads share one lock; at Python's 5 ms an answer would wait longer than it takes.
 _SWITCH_SECONDS = 0.001
@@ -75,7 +76,32 @@ def serve(
         settings: limits and places.
         ready: told the address, with the token where there is one, when the server listens.
     """
-    settings = Settings() if settings is None else settings
+    server, listening, url = _prepare(models, Settings() if settings is None else settings)
+    ready(url)
+    _run(server, listening)
+
+
+@contextlib.contextmanager
+def running(models: Mapping[str, TextModel], settings: Settings | None = None) -> Iterator[str]:
+    """Serve models in a thread, for notebooks and tests; gives the address, and stops in the end.
+
+    Example:
+        >>> with running({"fan": fan}) as url:                                        # doctest: +SKIP
+        ...     httpx.get(url + "health").json()
+    """
+    server, listening, url = _prepare(models, Settings(port=0) if settings is None else settings)
+    thread = threading.Thread(target=_run, args=(server, listening), name="server", daemon=True)
+    thread.start()
+    try:
+        while not server.started and thread.is_alive():
+            time.sleep(0.01)
+        yield url
+    finally:
+        server.handle_exit(signal.SIGTERM, None)
+        thread.join()
+
+
+def _prepare(models: Mapping[str, TextModel], settings: Settings) -> tuple[_Server, socket.socket, str]:
     listening = _listen(settings.host, settings.port)
     port = listening.getsockname()[1]
     settings = replace(settings, port=port)
@@ -89,10 +115,13 @@ def serve(
         timeout_keep_alive=30,
         limit_concurrency=1000,
     )
-    server = _Server(config, app.state.engine)
     host = "127.0.0.1" if settings.host in ("0.0.0.0", "localhost") else settings.host
     host = f"[{host}]" if ":" in host else host
-    ready(f"http://{host}:{port}/" + (f"?token={settings.token}" if settings.token else ""))
+    url = f"http://{host}:{port}/" + (f"?token={settings.token}" if settings.token else "")
+    return _Server(config, app.state.engine), listening, url
+
+
+def _run(server: _Server, listening: socket.socket) -> None:
     before = sys.getswitchinterval()
     sys.setswitchinterval(_SWITCH_SECONDS)
     try:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -26,8 +27,24 @@ __all__ = ["Asked", "Question", "Served", "dumps", "explain_together", "load_mod
 
 
 def dumps(value: Any) -> bytes:
-    """JSON as UTF-8; an error for what JSON has no word for."""
-    return json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode()
+    """JSON as UTF-8; numbers that are not finite, which JSON has no word for, become null.
+
+    Example:
+        >>> dumps({"error": float("inf"), "scores": [0.5]})
+        b'{"error":null,"scores":[0.5]}'
+    """
+    try:
+        return json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode()
+    except ValueError:
+        return json.dumps(_finite(value), ensure_ascii=False, separators=(",", ":")).encode()
+
+
+def _finite(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _finite(each) for key, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [_finite(each) for each in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 class Served:
@@ -55,14 +72,16 @@ class Served:
         """Explainers that were found to work here, by method and options."""
         self.live = Lane(f"{name} (live)", lambda: model, most, seen)
         # A black box is a function: the same one serves both.
-        self.long = Lane(f"{name} (long)", lambda: model if self.black_box else twin(model), 1, seen)
+        other = model if self.black_box else twin(model)
+        self.long = Lane(f"{name} (long)", lambda: other, 1, seen)
 
     @cached_property
     def methods(self) -> list[dict[str, Any]]:
         """All methods and whether they work here."""
         return describe_methods(self.model)
 
-    def describe(self) -> dict[str, Any]:
+    @cached_property
+    def facts(self) -> dict[str, Any]:
         """What the page needs to know."""
         network = self.model.network
         kind = "black box" if network is None else type(network).__name__

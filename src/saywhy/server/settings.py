@@ -26,7 +26,8 @@ class Settings:
         max_bytes: longest body of a request.
         max_words: most words of an input, all fields together.
         max_choices: most choices of a question.
-        max_number: highest value of a method's whole-number option, so that nobody asks for a billion samples.
+        max_number: highest value of a method's whole-number option.
+        max_rows: most rows of model input for one explanation, so that nobody asks for a billion samples.
         max_batch: most inputs that are explained together.
         max_waiting: most calls that wait for one model; beyond that the answer is "busy".
         max_jobs: most jobs that are not finished.
@@ -44,10 +45,11 @@ class Settings:
     cache: Path | None = None
     data: tuple[str, ...] = ()
     reports: tuple[Path, ...] = ()
-    max_bytes: int = 1_000_000
+    max_bytes: int = 4_000_000
     max_words: int = 2000
     max_choices: int = 16
-    max_number: int = 100_000
+    max_number: int = 10_000
+    max_rows: int = 100_000
     max_batch: int = 16
     max_waiting: int = 256
     max_jobs: int = 32

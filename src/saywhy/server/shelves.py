@@ -51,7 +51,7 @@ async def metrics(request: Request) -> Response:
 @router.get("/api/models")
 async def models(request: Request) -> Response:
     """The models that can be asked."""
-    return _json({"models": [served.describe() for served in engine_of(request).served.values()]})
+    return _json({"models": [served.facts for served in engine_of(request).served.values()]})
 
 
 @router.get("/api/methods")
