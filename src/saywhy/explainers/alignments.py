@@ -95,11 +95,10 @@ class Pairs:
 
     def scores(self, which: Tensor, masks: Tensor) -> Tensor:
         """Scores, g x n x K, of the pairs ``which`` (g,) of the group under n masks each, g x n x P x H."""
+        if self._single:
+            return self.grid.scores_of_each(which, masks).float()
         samples = masks.shape[1]
         flat = masks.flatten(0, 1)
-        if self._single:
-            made = self.grid.scores(which.repeat_interleave(samples), flat)
-            return made.float().view(len(which), samples, -1)
         parts = [self._rows[i] for i in which.tolist()]
         rows = torch.cat([own for own in parts for _ in range(samples)]).to(self.device)
         owner = torch.cat(

@@ -78,14 +78,20 @@ class AlignmentGrid:
 
     def scores(self, rows: Tensor, keep: Tensor) -> Tensor:
         """Scores, n x K, of the ``rows`` (n,) of the grid with alignments kept to the degree ``keep``, n x P x H."""
+        return self.scores_of_each(rows, keep.unsqueeze(1))[:, 0]
+
+    def scores_of_each(self, rows: Tensor, keep: Tensor) -> Tensor:
+        """Scores, n x m x K, of the ``rows`` (n,) of the grid under m masks each, n x m x P x H."""
+        many, masks = keep.shape[:2]
         # Places that belong to no cell point to one more column, which is kept.
-        padded = torch.cat([keep.flatten(1), keep.new_ones(len(keep), 1)], dim=1)
+        padded = torch.cat([keep.flatten(2), keep.new_ones(many, masks, 1)], dim=2)
         index = self._index.index_select(0, rows)
-        table = padded.gather(1, index.flatten(1)).view(index.shape)
+        places = index.flatten(1).unsqueeze(1).expand(-1, masks, -1)
+        table = padded.gather(2, places).view(many, masks, *index.shape[1:])
         if self.sides is not None:
             keep_places = table.to(self.sides.to_premise.dtype)
-            return _co_attending(self.network).after(self.sides.pick(rows), keep_places)
-        tables = self._shifted(table.unsqueeze(1))
+            return _co_attending(self.network).after_each(self.sides.pick(rows), keep_places)
+        tables = self._shifted(table.flatten(0, 1).unsqueeze(1))
 
         def edit(call: AttentionCall) -> Tensor:
             assert call.probabilities is not None
@@ -94,7 +100,8 @@ class AlignmentGrid:
             return call.probabilities * tables.get(call.kind, tables["self"]).to(call.probabilities.dtype)
 
         with tap_attention(self.network, AttentionTap(edit=edit)):
-            return self.model.task.raw(self.network, self.batch.pick(rows))
+            raw = self.model.task.raw(self.network, self.batch.pick(rows.repeat_interleave(masks)))
+        return raw.view(many, masks, -1)
 
     def word_vectors(self) -> tuple[Tensor, Tensor]:
         """The network's input vectors of the words of both texts, rows x P x d and rows x H x d: means over pieces."""

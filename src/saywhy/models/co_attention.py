@@ -81,11 +81,22 @@ class Sides:
 
         Reference: AREC, equations 2 and 3 and section 3.2: the mask ``keep`` (rows x P x H) multiplies both tables
         after the softmax, and nothing is normalised again.
+
+        Given n masks of each row, rows x n x P x H, they are rows x n x P x e and rows x n x H x e.
         """
         there, back = self.to_hypothesis, self.to_premise
-        if keep is not None:
-            there, back = there * keep, back * keep
-        return there @ self.offered, back.transpose(1, 2) @ self.returned
+        if keep is None:
+            return there @ self.offered, back.transpose(1, 2) @ self.returned
+        if keep.ndim == 3:
+            return (there * keep) @ self.offered, (back * keep).transpose(1, 2) @ self.returned
+        # The masks of a row are one tall matrix: the row's own vectors are read once for all of them.
+        rows, masks, height, width = keep.shape
+        tall = (there.unsqueeze(1) * keep).view(rows, masks * height, width)
+        flat = (back.unsqueeze(1) * keep).transpose(2, 3).reshape(rows, masks * width, height)
+        return (
+            (tall @ self.offered).view(rows, masks, height, -1),
+            (flat @ self.returned).view(rows, masks, width, -1),
+        )
 
 
 class CoAttentionForSequenceClassification(transformers.PreTrainedModel):
@@ -131,6 +142,12 @@ class CoAttentionForSequenceClassification(transformers.PreTrainedModel):
     @abstractmethod
     def after(self, sides: Sides, keep: Tensor | None = None) -> Tensor:
         """Logits, rows x classes, of texts whose alignments are kept to the degree ``keep``, rows x P x H."""
+
+    def after_each(self, sides: Sides, keep: Tensor) -> Tensor:
+        """Logits, rows x n x classes, of texts under n masks each, rows x n x P x H."""
+        rows, masks = keep.shape[:2]
+        every = torch.arange(rows, device=keep.device).repeat_interleave(masks)
+        return self.after(sides.pick(every), keep.flatten(0, 1)).view(rows, masks, -1)
 
     def before(
         self, input_ids: Tensor, attention_mask: Tensor | None = None, token_type_ids: Tensor | None = None

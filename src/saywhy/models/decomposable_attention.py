@@ -61,7 +61,10 @@ class DecomposableAttentionForSequenceClassification(CoAttentionForSequenceClass
         # The first layer of the comparison in two parts, for the word itself and for what it is aligned with.
         self.compare_own = nn.Linear(size, size)
         self.compare_other = nn.Linear(size, size, bias=False)
-        self.compare = nn.Sequential(nn.ReLU(), nn.Dropout(config.dropout), nn.Linear(size, size), nn.ReLU())
+        # In place: when many masks are asked about, moving these tables takes longer than multiplying them.
+        self.compare = nn.Sequential(
+            nn.ReLU(inplace=True), nn.Dropout(config.dropout), nn.Linear(size, size), nn.ReLU(inplace=True)
+        )
         self.aggregate = nn.Sequential(
             nn.Linear(2 * size, size), nn.ReLU(), nn.Dropout(config.dropout), nn.Linear(size, size), nn.ReLU()
         )
@@ -79,15 +82,23 @@ class DecomposableAttentionForSequenceClassification(CoAttentionForSequenceClass
         return Sides(*own, *other, there, back, premise_real, hypothesis_real)
 
     def after(self, sides: Sides, keep: Tensor | None = None) -> Tensor:  # noqa: D102 - as in the base class
-        taken = sides.meet(keep)
-        premise = self.compare(sides.premise + taken[0])
-        hypothesis = self.compare(sides.hypothesis + taken[1])
-        # A sum over the words that are there, as a product: masking would copy the whole tensor.
-        sums = [
-            (real.to(words.dtype).unsqueeze(1) @ words).squeeze(1)
-            for words, real in ((premise, sides.premise_real), (hypothesis, sides.hypothesis_real))
-        ]
-        return self.classifier(self.dropout(self.aggregate(torch.cat(sums, dim=1))))
+        premise, hypothesis = sides.meet(keep)
+        return self._decide(sides, premise.unsqueeze(1), hypothesis.unsqueeze(1)).squeeze(1)
+
+    def after_each(self, sides: Sides, keep: Tensor) -> Tensor:  # noqa: D102 - as in the base class
+        return self._decide(sides, *sides.meet(keep))
+
+    def _decide(self, sides: Sides, premise: Tensor, hypothesis: Tensor) -> Tensor:
+        """Logits, rows x n x classes, from what the words took under n masks, rows x n x P x e and rows x n x H x e."""
+        sums = []
+        for own, taken, real in (
+            (sides.premise, premise, sides.premise_real),
+            (sides.hypothesis, hypothesis, sides.hypothesis_real),
+        ):
+            words = self.compare(taken.add_(own.unsqueeze(1)))
+            # A sum over the words that are there, as a product: masking would copy the whole tensor.
+            sums.append((real.to(words.dtype)[:, None, None, :] @ words).squeeze(2))
+        return self.classifier(self.dropout(self.aggregate(torch.cat(sums, dim=-1))))
 
 
 def build_decomposable_attention(
