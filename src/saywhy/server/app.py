@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import hmac
-import logging
 from collections.abc import AsyncIterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -27,8 +26,6 @@ from saywhy.server.settings import Settings
 __all__ = ["STATIC", "make_app"]
 
 STATIC = Path(__file__).parent / "static"
-
-_log = logging.getLogger("saywhy.server")
 
 
 def make_app(models: Mapping[str, TextModel], settings: Settings | None = None) -> FastAPI:
@@ -69,7 +66,6 @@ def make_app(models: Mapping[str, TextModel], settings: Settings | None = None) 
     app.add_exception_handler(TimeoutError, _problem)
     app.add_exception_handler(RequestValidationError, _not_valid)
     app.add_exception_handler(HTTPException, _http)
-    app.add_exception_handler(Exception, _failed)
     app.add_api_route("/", _page(settings), include_in_schema=False, methods=["GET"])
     app.mount("/static", StaticFiles(directory=STATIC), name="static")
     app.mount("/", StaticFiles(directory=STATIC, html=True), name="page")
@@ -109,8 +105,3 @@ async def _http(request: Request, error: Exception) -> Response:
     kind = {404: "not-found", 413: "limit"}.get(error.status_code, "input")
     problem = Problem(kind, str(error.detail), status=error.status_code, headers=error.headers)
     return problem.response()
-
-
-async def _failed(request: Request, error: Exception) -> Response:
-    _log.error("%s %s failed", request.method, request.scope.get("path"), exc_info=error)
-    return as_problem(error).response()

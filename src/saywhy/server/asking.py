@@ -44,6 +44,8 @@ def read_input(engine: Engine, served: Served, body: InputBody) -> Example:
         words = len(example_words(example, served.model.splitter))
         if words > limits.max_words:
             raise Problem("limit", f"the input has {words} words; at most {limits.max_words} are taken", "input.texts")
+    if not example_words(example, served.model.splitter):
+        raise Problem("input", "the input has no words; give a text with at least one", "input.texts")
     return example
 
 
@@ -72,8 +74,6 @@ def explain_work(engine: Engine, served: Served, body: ExplainBody) -> Work:
     """An explanation."""
     example = read_input(engine, served, body.input)
     words = example_words(example, served.model.splitter)
-    if not words:
-        raise Problem("input", "the text has no words to explain; give one with at least one word", "input.texts")
     for field, label in (("target", body.target), ("against", body.against)):
         if label is not None:
             try:
@@ -139,8 +139,6 @@ def evaluate_work(engine: Engine, body: EvaluateBody) -> Work:
     served = engine.find(body.model)
     example = read_input(engine, served, body.input)
     words = example_words(example, served.model.splitter)
-    if not words:
-        raise Problem("input", "the text has no words to explain; give one with at least one word", "input.texts")
     _check_metrics(body)
     rows, long = 0, False
     for method in body.methods:
@@ -202,8 +200,6 @@ def counterfactual_work(engine: Engine, body: CounterfactualBody) -> Work:
     words = len(example_words(example, served.model.splitter))
     if served.task == "span-qa":
         raise Problem("input", "a span-qa model answers with a part of the text; there is no label to turn", "model")
-    if not words:
-        raise Problem("input", "the text has no words to change; give one with at least one word", "input.texts")
     facts = {**body.model_dump(exclude={"model", "wait"}), "texts": example.texts}
     key = content_key("counterfactual", served.fingerprint, facts)
     return Work(served, _counterfactual, (example, body), key=key, expected=body.budget, long=True)

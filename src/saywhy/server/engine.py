@@ -8,13 +8,14 @@ from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from saywhy.errors import SayWhyError
 from saywhy.models import TextModel
 from saywhy.server.cache import Cache
 from saywhy.server.jobs import Jobs
 from saywhy.server.lanes import Call, Lane, Stopped, Ticket
 from saywhy.server.library import Library
 from saywhy.server.meters import Meters
-from saywhy.server.problems import Problem
+from saywhy.server.problems import Problem, as_problem
 from saywhy.server.served import Served
 from saywhy.server.settings import Settings
 
@@ -160,7 +161,11 @@ class Engine:
         if flight.future.done():
             return
         if isinstance(answer, Exception):
-            flight.future.set_exception(_closed() if isinstance(answer, Stopped) else answer)
+            # What the model's thread has logged already is not a second failure of the server.
+            known = isinstance(answer, SayWhyError | Problem)
+            flight.future.set_exception(
+                _closed() if isinstance(answer, Stopped) else answer if known else as_problem(answer)
+            )
             flight.future.exception()  # seen: nobody may be waiting any more
         else:
             flight.future.set_result(answer)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import hmac
+import logging
 import time
 from http.cookies import CookieError, SimpleCookie
 from typing import Any
@@ -14,7 +15,7 @@ from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from saywhy.server.meters import Meters
-from saywhy.server.problems import Problem
+from saywhy.server.problems import Problem, as_problem
 from saywhy.server.settings import Settings
 
 __all__ = ["PAGE_POLICY", "REPORT_POLICY", "Guard", "cookie_name"]
@@ -30,6 +31,7 @@ REPORT_POLICY = (
 )
 """A report may be anybody's page: it gets an origin of its own and cannot reach the API."""
 
+_log = logging.getLogger("saywhy.server")
 _GUARDED = ("/api", "/reports", "/metrics")
 
 
@@ -71,10 +73,12 @@ class Guard:
         try:
             self._check(scope, Headers(scope=scope))
             await self._app(scope, self._limited(receive), answer)
-        except Problem as problem:
+        except Exception as error:
             if begun:
                 raise
-            await problem.response()(scope, receive, answer)
+            if not isinstance(error, Problem):
+                _log.exception("%s %s failed", scope["method"], _route(scope))
+            await as_problem(error).response()(scope, receive, answer)
         finally:
             self._meters.request(_method(scope), _route(scope), status, time.perf_counter() - start)
 

@@ -10,6 +10,7 @@ from collections import OrderedDict
 from collections.abc import Collection
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 from saywhy.data import Dataset, datasets, load_dataset
 from saywhy.errors import OptionError, SayWhyError
@@ -65,7 +66,7 @@ class Library:
         with self._lock:
             self._look()
             return [
-                {"name": name, "task": data.task, "splits": list(data.splits), "rows": self._known_rows(name, data)}
+                {"name": name, "task": data.task, "splits": _splits(data), "rows": self._known_rows(name, data)}
                 for name, data in self._data.items()
             ]
 
@@ -80,7 +81,7 @@ class Library:
         if name not in self._data:
             raise Problem("not-found", f"no dataset {name!r} is offered here", "name")
         data = self._data[name]
-        split = data.evaluation_split if split is None else split
+        split = _splits(data)[0] if split is None else split
         if split not in data.splits:
             raise Problem("not-found", f"{name} has no split {split!r}; it has {', '.join(data.splits)}", "split")
         examples, complete = self._read(name, data, split)
@@ -91,12 +92,11 @@ class Library:
         """Pages in the folders, newest first."""
         found = []
         for name, folder in self._folders.items():
-            for path in sorted(folder.rglob("*.html"), key=lambda p: -p.stat().st_mtime)[:500]:
-                place = path.relative_to(folder).as_posix()
-                if self._inside(folder, path) is not None:
-                    url = f"/reports/{name}/{place}"
-                    title = _title(path)
-                    found.append({"name": f"{name}/{place}", "title": title, "kind": _kind(place, title), "url": url})
+            inside = [path for path in folder.rglob("*.html") if self._inside(folder, path) is not None]
+            for path in sorted(inside, key=lambda p: -p.stat().st_mtime)[:500]:
+                place, title = path.relative_to(folder).as_posix(), _title(path)
+                url = "/reports/" + quote(f"{name}/{place}")
+                found.append({"name": f"{name}/{place}", "title": title, "kind": _kind(place, title), "url": url})
         return found
 
     def report_file(self, name: str, place: str) -> Path:
@@ -109,8 +109,8 @@ class Library:
 
     def _inside(self, folder: Path, path: Path) -> Path | None:
         try:
-            real = path.resolve()
-        except (OSError, RuntimeError):  # a name that is too long, or links that go in a circle
+            real = path.resolve(strict=True)
+        except (OSError, RuntimeError):  # not there, too long a name, or links that go in a circle
             return None
         return real if real.is_relative_to(folder) else None
 
@@ -128,7 +128,7 @@ class Library:
         self._looked = True
 
     def _known_rows(self, name: str, data: Dataset) -> int | None:
-        kept = self._rows.get((name, data.evaluation_split))
+        kept = self._rows.get((name, _splits(data)[0]))
         return len(kept[0]) if kept is not None and kept[1] else None
 
     def _read(self, name: str, data: Dataset, split: str) -> tuple[list[Example], bool]:
@@ -140,6 +140,12 @@ class Library:
                 self._rows.popitem(last=False)
         self._rows.move_to_end(key)
         return self._rows[key]
+
+
+def _splits(data: Dataset) -> list[str]:
+    """The splits, the one to look at first; of a file of one's own that is the whole of it."""
+    first = "all" if data.name not in datasets and "all" in data.splits else data.evaluation_split
+    return [first, *(split for split in data.splits if split != first)]
 
 
 def _row(example: Example, number: int) -> dict[str, Any]:
