@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from saywhy.cli.shared import Labels, TaskName, comma_list, show
+from saywhy.cli.shared import Labels, TaskName, comma_list
 from saywhy.errors import LoadError, OptionError
 
 __all__ = ["serve"]
@@ -82,7 +82,7 @@ def serve(
     )
 
     def ready(url: str) -> None:
-        show(f"saywhy serves {', '.join(loaded)} at {url} (Ctrl+C ends it)")
+        typer.echo(f"saywhy serves {', '.join(loaded)} at {url} (Ctrl+C ends it)")
         if open_page:
             webbrowser.open(url)
 

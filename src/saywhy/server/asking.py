@@ -197,7 +197,6 @@ def counterfactual_work(engine: Engine, body: CounterfactualBody) -> Work:
     """The smallest change that turns a prediction."""
     served = engine.find(body.model)
     example = read_input(engine, served, body.input)
-    words = len(example_words(example, served.model.splitter))
     if served.task == "span-qa":
         raise Problem("input", "a span-qa model answers with a part of the text; there is no label to turn", "model")
     facts = {**body.model_dump(exclude={"model", "wait"}), "texts": example.texts}
