@@ -30,13 +30,12 @@ export function linked(explanation, told) {
 
 export const phrase = (words, first, last) => words.slice(first, last + 1).map((word) => word.text).join(" ");
 
-/** Links, phrase list and matrix; pointing at one of them lights the others. */
-export function alignmentsView(explanation, told) {
+/** The texts, links, phrase list and matrix; pointing at one of them lights the others. */
+export function alignmentsView(explanation, told, texts) {
   const links = linked(explanation, told);
-  const node = el("div", { class: "aligned" });
-  const picture = linksView(explanation, links);
-  if (picture) node.append(picture);
-  node.append(matrixView(explanation, links), phraseList(explanation, links));
+  const node = el("div", { class: "aligned" },
+    el("div", { class: "aligned-side" }, texts, linksView(explanation, links), phraseList(explanation, links)),
+    matrixView(explanation, links));
   const light = (event) => {
     const pair = event.target.closest?.("[data-pair]")?.dataset.pair;
     for (const part of node.querySelectorAll("[data-pair]")) {
@@ -83,7 +82,7 @@ function linksView(explanation, links) {
   const width = Math.ceil(Math.max(above.at(-1)[1], below.at(-1)[1]) + 4);
   const top = peak(links.map(({ score }) => score)) || 1;
   const label = "Links between phrases of the premise (above) and of the hypothesis (below)";
-  const picture = svg("svg", { class: "links", width, height: HEIGHT, viewBox: `0 0 ${width} ${HEIGHT}`, role: "img", "aria-label": label });
+  const picture = svg("svg", { class: "links", viewBox: `0 0 ${width} ${HEIGHT}`, role: "img", "aria-label": label });
   links.forEach(({ box: [first, last, left, right], score }, i) => {
     const [a, b, c, d] = [above[first][0], above[last][1], below[left][0], below[right][1]];
     const middle = (TOP + BOTTOM) / 2 - 4;
@@ -106,6 +105,9 @@ function linksView(explanation, links) {
   for (const [words, row, y] of [[premise, above, TOP], [hypothesis, below, BOTTOM]]) {
     words.forEach((word, i) => picture.append(svg("text", { x: row[i][0], y, class: "link-word" }, word.text)));
   }
+  // It shrinks with its card as far as it can still be read.
+  picture.style.maxWidth = `${width}px`;
+  picture.style.minWidth = `${Math.round(0.68 * width)}px`;
   return el("div", { class: "scroller", role: "region", tabindex: "0", "aria-label": label }, picture);
 }
 

@@ -1,6 +1,4 @@
-// The server's answers, and its errors as one kind of exception.
-
-const TOKEN = "saywhy-token";
+// The server's answers, and its errors as one kind of exception. A token, where one is needed, is a cookie.
 
 /** What went wrong, in words for people. */
 export class ApiError extends Error {
@@ -13,36 +11,10 @@ export class ApiError extends Error {
   }
 }
 
-/** A token in the address moves into this tab's memory and leaves the address bar. */
-export function takeToken() {
-  const here = new URL(location.href);
-  const token = here.searchParams.get("token");
-  if (token === null) return;
-  try {
-    sessionStorage.setItem(TOKEN, token);
-  } catch {
-    memory = token;
-  }
-  here.searchParams.delete("token");
-  history.replaceState(null, "", here);
-}
-
-let memory = "";
-
-function headers(more) {
-  let token = memory;
-  try {
-    token = sessionStorage.getItem(TOKEN) ?? memory;
-  } catch {
-    // Without storage the token lives as long as the page.
-  }
-  return token ? { ...more, "X-Saywhy-Token": token } : { ...more };
-}
-
 async function ask(path, init = {}) {
   let answer;
   try {
-    answer = await fetch(path, { credentials: "same-origin", ...init, headers: headers(init.headers) });
+    answer = await fetch(path, { credentials: "same-origin", ...init });
   } catch (error) {
     if (error?.name === "AbortError") throw error;
     throw new ApiError("The server does not answer. Is `saywhy serve` still running?", "offline");
@@ -95,7 +67,7 @@ export async function cancel(id) {
 
 const OVER = new Set(["done", "failed", "cancelled"]);
 
-/** Read a job's event stream with fetch, which can carry the token's header; poll where the stream breaks. */
+/** Read a job's event stream with fetch, which can be aborted and says why it failed; poll where the stream breaks. */
 async function follow(job, { signal, onJob }) {
   const path = `api/jobs/${encodeURIComponent(job.id)}`;
   try {

@@ -1,6 +1,6 @@
 // The page: which view is open, what is in it, and what the address says.
 
-import { get, takeToken } from "./api.js";
+import { get } from "./api.js";
 import { Comparison } from "./compare.js";
 import { Composer } from "./composer.js";
 import { byId, el, hush, replace, say } from "./dom.js";
@@ -137,7 +137,6 @@ async function restore(first = false) {
 }
 
 async function start() {
-  takeToken();
   wire();
   let models = [];
   try {

@@ -3,6 +3,7 @@
 import { alignmentsView, margins } from "./alignments.js";
 import { cancel } from "./api.js";
 import { duration, el, plural, replace, say, signed } from "./dom.js";
+import { byLabel } from "./prediction.js";
 import { sentenceView } from "./sentence.js";
 import { verdictView } from "./verdict.js";
 import { whatIf } from "./whatif.js";
@@ -89,47 +90,48 @@ export function makeCard({ title, summary = "", onClose = null }) {
 }
 
 function asideOf(header, { cached, seconds }) {
-  const why = header.against ? `why ${header.target}, not ${header.against}` : `why ${header.target}`;
-  return [el("bdi", null, why), cached ? " · from cache" : Number.isFinite(seconds) ? ` · ${duration(seconds)}` : ""];
+  const asked = header.against ? `why ${header.target}, not ${header.against}` : header.target === byLabel(header).label ? "" : `why ${header.target}`;
+  const time = cached ? "from cache" : Number.isFinite(seconds) ? duration(seconds) : "";
+  return [el("bdi", null, asked), asked && time ? " · " : "", time];
 }
 
+/** The parts of a card, in slots that line up with those of its neighbours. */
 function explanationView({ explanation, told, model, input, task, onSlide }) {
   const { header, kind } = explanation;
   const fields = [...header.texts, ...header.choices];
   const names = fieldNames(header.texts, header.choices, task);
-  const parts = [];
+  const { words, scores, selected, said } = scored(explanation);
+  const top = peak(scores);
   let slider = null;
-  if (kind === "free-text") {
-    parts.push(wordsView({ fields, names, words: [], levels: [], said: [], label: "The input" }).node, sentenceView(explanation, told));
-  } else {
-    const { words, scores, selected, said } = scored(explanation);
-    const top = peak(scores);
-    const levels = words.map((_, i) => (selected ? (selected[i] ? 6 : 0) : levelOf(scores[i], top)));
-    const whole = wholeOf(explanation);
-    const view = wordsView({
-      fields, names, words, levels, said, selected,
-      label: "Words of the text. Arrow keys walk them, Enter takes one away.",
-      onRemove: (at) => slider.toggle(at),
-    });
+  const text = wordsView({
+    fields, names, words, said, selected,
+    levels: words.map((_, i) => (selected ? (selected[i] ? 6 : 0) : levelOf(scores[i], top))),
+    label: words.length ? "Words of the input. Arrow keys walk them, Enter takes one away." : "The input",
+    onRemove: words.length ? (at) => slider.toggle(at) : null,
+  });
+  if (words.length) {
     slider = whatIf({
-      model, input, target: header.target, whole, order: ranking(words, scores, selected),
-      onChange: (removed) => view.show(removed), onSlide,
+      model, input, target: header.target, whole: wholeOf(explanation), order: ranking(words, scores, selected),
+      onChange: (removed) => text.show(removed), onSlide,
     });
-    parts.push(view.node);
-    if (kind === "alignments") parts.push(alignmentsView(explanation, told));
-    parts.push(summaryOf(explanation, told, words, scores, selected), verdictView(explanation, told), slider.node);
-    if (kind === "word-scores") parts.push(scoreTable(words, scores, header.target));
   }
-  if (kind === "free-text") parts.push(verdictView(explanation, told));
+  const slot = (...children) => el("div", { class: "slot" }, children);
   const notes = (header.notes ?? []).filter(Boolean);
-  if (notes.length) parts.push(el("div", { class: "notes" }, notes.map((note) => el("p", null, note))));
-  parts.push(details(explanation));
+  const parts = [
+    slot(kind === "alignments" ? alignmentsView(explanation, told, text.node) : text.node, kind === "free-text" ? sentenceView(explanation, told) : null),
+    slot(summaryOf(explanation, told, words, scores, selected)),
+    slot(verdictView(explanation, told)),
+    slot(slider?.node),
+    slot(kind === "word-scores" ? scoreTable(words, scores, header.target) : null, details(explanation),
+      notes.length ? el("div", { class: "notes" }, notes.map((note) => el("p", null, note))) : null),
+  ];
   return { parts, slider };
 }
 
 /** Words, scores, flags and what is said aloud of each, for every kind that has words. */
 export function scored(explanation) {
   const { header } = explanation;
+  if (explanation.kind === "free-text") return { words: [], scores: [], selected: null, said: [] };
   if (explanation.kind === "alignments") {
     const words = [...explanation.premise, ...explanation.hypothesis];
     const scores = margins(explanation);
@@ -158,13 +160,14 @@ function wholeOf({ header }) {
 }
 
 function summaryOf(explanation, told, words, scores, selected) {
+  if (explanation.kind === "free-text") return null;
   if (explanation.kind === "rationale") {
     return el("p", { class: "summary" }, `${selected.filter(Boolean).length} of ${words.length} words selected`);
   }
   if (explanation.kind === "alignments") return told?.rationale ? el("p", { class: "summary" }, told.rationale) : null;
   const top = peak(scores);
   const order = words.map((_, i) => i).filter((i) => levelOf(scores[i], top)).sort((a, b) => scores[b] - scores[a]);
-  const pick = (list, name) => list.length && el("span", { class: name },
+  const pick = (list, name) => list.length > 0 && el("span", { class: name },
     list.map((i) => [el("span", { class: "pick-word" }, el("bdi", null, words[i].text), " ", el("b", null, signed(scores[i]))), " "]));
   const best = order.filter((i) => scores[i] > 0).slice(0, 3);
   const worst = order.filter((i) => scores[i] < 0).reverse().slice(0, 2);

@@ -32,8 +32,8 @@ export class Comparison {
     const input = { texts: state.texts, choices: state.choices };
     try {
       const answer = await postOrFollow("api/compare", {
-        models, input, method, options: state.options[method] ?? {}, target: state.target || null,
-        against: state.against || null, seed: Number(state.seed) || 0,
+        models, input, method, options: state.options[method] ?? {}, target: this.composer.label("target"),
+        against: this.composer.label("against"), seed: Number(state.seed) || 0,
       }, { signal: stop.signal, onJob: (job) => this.cards.forEach((card) => card.progress(job)) });
       if (stop.signal.aborted) return;
       answer.explanations.forEach((explanation, i) => {

@@ -170,6 +170,12 @@ export class Composer {
     return null;
   }
 
+  /** A label as the server takes it: by its name, a choice by its number. */
+  label(id) {
+    const value = byId(id).value;
+    return value === "" ? null : this.model?.labels?.length ? value : Number(value);
+  }
+
   state() {
     const { texts, choices } = this.input();
     return {

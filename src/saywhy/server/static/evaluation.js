@@ -1,7 +1,7 @@
 // How faithful each method is on this very input, beside random scores.
 
-import { post } from "./api.js";
-import { byId, el, fixed, replace, say } from "./dom.js";
+import { postOrFollow } from "./api.js";
+import { byId, el, fixed, plural, replace, say } from "./dom.js";
 
 const METRICS = ["sufficiency", "comprehensiveness"];
 const SENTENCES = {
@@ -15,12 +15,12 @@ export async function evaluate(asked, methods) {
   const button = byId("evaluate");
   box.hidden = false;
   button.disabled = true;
-  replace(box, el("h2", null, "Measured on this input"), el("div", { class: "skeleton", "aria-hidden": "true" }, el("i"), el("i")));
+  replace(box, el("h2", null, "Measured on this input"), el("div", { class: "skeleton", "aria-hidden": "true" }, el("i"), el("i")), el("p", { class: "soft small" }));
   try {
-    const answer = await post("api/evaluate", {
+    const answer = await postOrFollow("api/evaluate", {
       model: asked.model, input: { texts: asked.texts, choices: asked.choices }, methods, metrics: METRICS, seed: Number(asked.seed) || 0,
-    });
-    replace(box, el("h2", null, "Measured on this input"), table(answer.rows),
+    }, { onJob: (job) => replace(box.querySelector(".soft"), `${plural(job.progress?.calls ?? 0, "model call")} so far`) });
+    replace(box, el("h2", null, "Measured on this input"), table(answer.rows, answer.metrics ?? {}),
       el("p", { class: "soft small" }, "One input says little about a method in general: ", el("code", null, "saywhy evaluate"), " measures on a whole dataset."),
       (answer.notes ?? []).map((note) => el("p", { class: "soft small" }, note)));
     box.scrollIntoView({ block: "nearest" });
@@ -32,10 +32,9 @@ export async function evaluate(asked, methods) {
   }
 }
 
-function table(rows) {
+function table(rows, facts) {
   const names = [...new Set(rows.flatMap((row) => Object.keys(row.metrics)))];
-  // A metric that says which way is better; both of ERASER's are known, others are not marked.
-  const lower = new Set(["sufficiency"]);
+  const lower = new Set(names.filter((name) => facts[name]?.higher_is_better === false));
   const best = Object.fromEntries(names.map((name) => {
     const values = rows.map((row) => row.metrics[name]).filter(Number.isFinite);
     return [name, lower.has(name) ? Math.min(...values) : Math.max(...values)];

@@ -6,10 +6,10 @@ import { byId, debounce, el, latest, replace, say } from "./dom.js";
 import { byLabel, predictionView } from "./prediction.js";
 
 /** One question to `/api/explain`. */
-export function question(state, method) {
+export function question(composer, state, method) {
   return {
     model: state.model, input: { texts: state.texts, choices: state.choices }, method,
-    options: state.options[method] ?? {}, target: state.target || null, against: state.against || null,
+    options: state.options[method] ?? {}, target: composer.label("target"), against: composer.label("against"),
     seed: Number(state.seed) || 0,
   };
 }
@@ -83,11 +83,12 @@ export class Explanations {
     let failed = 0;
     await Promise.all(this.cards.map(async (card, i) => {
       try {
-        const answer = await postOrFollow("api/explain", question(state, methods[i]), {
+        const answer = await postOrFollow("api/explain", question(this.composer, state, methods[i]), {
           signal: stop.signal, onJob: (job) => card.progress(job),
         });
         if (stop.signal.aborted) return;
         card.show({ answer, model: state.model, input, task, onSlide: (k) => this.slide(card, k) });
+        this.arrange();
         this.asker.stop();
         this.glance.cancel();
         if (JSON.stringify(this.composer.input()) === JSON.stringify(input)) {
@@ -112,12 +113,19 @@ export class Explanations {
     card.node.remove();
     this.cards = this.cards.filter((other) => other !== card);
     this.together();
+    this.arrange();
     if (!this.cards.length) this.clear();
   }
 
   slide(from, k) {
     if (!byId("together").checked) return;
     for (const card of this.cards) if (card !== from) card.keep(k);
+  }
+
+  /** As many columns as there are cards that fit beside each other. */
+  arrange() {
+    const narrow = this.cards.filter((card) => !card.node.classList.contains("wide")).length;
+    byId("cards").dataset.beside = String(Math.min(3, narrow));
   }
 
   together() {
@@ -129,7 +137,8 @@ export class Explanations {
     const targets = [...new Set(this.done().map((explanation) => explanation.header.target))];
     const label = targets.length === 1 ? targets[0] : "the label";
     replace(byId("legend"), kinds.has("word-scores") || kinds.has("alignments") || !kinds.size
-      ? [el("span", { class: "f7 sample" }, "for ", el("bdi", null, label)), el("span", { class: "a7 sample" }, "against it")]
+      ? [el("span", { class: "f7 sample" }, "for ", el("bdi", null, label)), el("span", { class: "a7 sample" }, "against it"),
+        el("span", { class: "soft" }, "Click a word to take it away.")]
       : kinds.has("rationale") ? el("span", { class: "f6 sample" }, "selected by the model") : "");
   }
 

@@ -90,7 +90,7 @@ export class MethodPicker {
             disabled: !method.usable, on: { change: () => this.toggle(method.name) },
           }),
           el("span", null, el("b", null, method.name), method.long ? el("small", { class: "tag" }, "slow") : null,
-            el("small", null, method.usable ? method.summary : method.why_not)));
+            el("small", null, method.usable ? method.summary : reason(method))));
       }))));
     if (focused?.startsWith("method-")) byId(focused)?.focus();
   }
@@ -134,4 +134,9 @@ export class MethodPicker {
     }
     return el("label", { class: "option", htmlFor: id, title: option.help || null }, el("span", null, option.name), input);
   }
+}
+
+/** Why a method cannot be used, without the list of those that can: they are on the same panel. */
+function reason({ why_not: said }) {
+  return (said ?? "does not suit this model").split(/; these would do|; use /)[0].replace(/^method '[^']*' /, "");
 }

@@ -65,7 +65,7 @@ function paintOne(pen, look, explanation, told, top) {
   y += 36;
   const fields = [...header.texts, ...header.choices];
   const names = fieldNames(header.texts, header.choices);
-  const { words, scores, selected } = kind === "free-text" ? { words: [], scores: [], selected: null } : scored(explanation);
+  const { words, scores, selected } = scored(explanation);
   const most = peak(scores);
   fields.forEach((text, field) => {
     if (names[field]) {

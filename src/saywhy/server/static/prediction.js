@@ -19,10 +19,11 @@ function bars(pairs, best) {
 export function predictionView({ label, probabilities, model = "", word = "says" }) {
   const pairs = (Array.isArray(probabilities) ? probabilities : Object.entries(probabilities)).filter(([, p]) => Number.isFinite(p));
   const order = pairs.length > SHOWN ? [...pairs].sort((a, b) => b[1] - a[1]) : pairs;
+  const sure = pairs.find(([name]) => name === label)?.[1];
   const rest = order.slice(SHOWN);
   return el("div", { class: "said" },
     el("p", { class: "headline" }, model ? el("span", { class: "who" }, el("bdi", null, model), ` ${word} `) : null,
-      el("strong", null, label)),
+      el("strong", null, label), sure === undefined ? null : el("span", { class: "sure" }, ` ${fixed(sure)}`)),
     el("div", { class: "spread" }, bars(order.slice(0, SHOWN), label),
       rest.length ? el("details", { class: "more" }, el("summary", null, `${rest.length} more labels`), bars(rest, label)) : null));
 }
