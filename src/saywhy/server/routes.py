@@ -25,6 +25,7 @@ from saywhy.server.schemas import (
     PredictBody,
 )
 from saywhy.server.served import dumps
+from saywhy.server.telling import told
 
 __all__ = [
     "ERRORS",
@@ -97,7 +98,7 @@ async def compare(body: CompareBody, request: Request) -> Response:
              "probabilities": dict(zip(h["labels"], h["probabilities"], strict=True))}
             for h in (why["header"] for why in pair)
         ]  # fmt: skip
-        facts = {"models": body.models, "explanations": pair, "predictions": said}
+        facts = {"models": body.models, "explanations": pair, "told": [told(why) for why in pair], "predictions": said}
         return dumps({**facts, **compare_explanations(*pair), "cached": all(a.cached for a in answers)})
 
     return await _respond(request, works, body.wait, compared, Job("compare", " / ".join(body.models), body.method))
@@ -153,7 +154,8 @@ async def job_events(id: str, request: Request) -> Response:  # noqa: A002
 def _explained(answers: Sequence[Answer]) -> bytes:
     answer = answers[0]
     facts = f',"cached":{json.dumps(answer.cached)},"seconds":{answer.seconds:.6f}}}'
-    return b'{"explanation":' + answer.body + facts.encode()
+    words = b',"told":' + dumps(told(json.loads(answer.body)))
+    return b'{"explanation":' + answer.body + words + facts.encode()
 
 
 def _json(body: bytes, status: int = 200) -> Response:

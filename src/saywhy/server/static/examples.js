@@ -12,6 +12,7 @@ export class Examples {
     this.datasets = [];
     this.offset = 0;
     this.total = 0;
+    this.more = false;
     this.drawer = byId("examples");
     byId("examples-open").addEventListener("click", () => this.open());
     byId("examples-close").addEventListener("click", () => this.drawer.close());
@@ -50,12 +51,17 @@ export class Examples {
     this.pick();
   }
 
-  pick() {
+  async pick() {
     const dataset = this.datasets.find((other) => other.name === byId("dataset").value);
     const splits = dataset?.splits ?? [];
     replace(byId("split"), splits.map((split) => el("option", { value: split }, split)));
-    if (splits.includes("test")) byId("split").value = "test";
-    this.load(0);
+    // What no model was trained on first; a small file may have no such rows.
+    const order = ["test", "dev", "validation", "all", ...splits].filter((split) => splits.includes(split));
+    for (const split of order) {
+      byId("split").value = split;
+      await this.load(0);
+      if (this.total || byId("dataset").value !== dataset.name || byId("split").value !== split) return;
+    }
   }
 
   async load(offset) {
@@ -68,7 +74,9 @@ export class Examples {
       const answer = await get(`api/datasets/${encodeURIComponent(name)}?split=${encodeURIComponent(split)}&offset=${offset}&limit=${PAGE}`);
       if (name !== byId("dataset").value || split !== byId("split").value) return;
       this.offset = offset;
-      this.total = answer.total ?? offset + answer.rows.length;
+      this.total = answer.total ?? answer.seen ?? offset + answer.rows.length;
+      // Of a large dataset only the first rows can be seen.
+      this.more = answer.total === null;
       replace(rows, answer.rows.map((row) => this.row(row)));
       rows.scrollTop = 0;
     } catch (error) {
@@ -77,7 +85,7 @@ export class Examples {
       rows.setAttribute("aria-busy", "false");
     }
     const last = Math.min(this.offset + PAGE, this.total);
-    replace(byId("rows-place"), this.total ? `${this.offset + 1}–${last} of ${this.total}` : "");
+    replace(byId("rows-place"), this.total ? `${this.offset + 1}–${last} of ${this.total}${this.more ? "+" : ""}` : "no rows");
     byId("rows-back").disabled = this.offset === 0;
     byId("rows-next").disabled = last >= this.total;
   }
