@@ -71,7 +71,9 @@ def slowly(texts: list[str]) -> list[list[float]]:
 def browser() -> Iterator[Any]:
     """Chromium, or a skip that says what is missing."""
     api = pytest.importorskip("playwright.sync_api", reason="Playwright is not installed")
-    path = next((found for name in ("chromium", "chromium-browser", "google-chrome") if (found := shutil.which(name))), None)
+    path = next(
+        (found for name in ("chromium", "chromium-browser", "google-chrome") if (found := shutil.which(name))), None
+    )
     if path is None:
         pytest.skip("there is no Chromium on this machine")
     with api.sync_playwright() as playwright:
@@ -88,7 +90,9 @@ def listening(models: dict[str, TextModel], settings: Settings) -> Iterator[str]
     with socket.socket() as place:
         place.bind(("127.0.0.1", 0))
         place.listen(64)
-        server = uvicorn.Server(uvicorn.Config(make_app(models, settings), log_level="error", timeout_graceful_shutdown=5))
+        server = uvicorn.Server(
+            uvicorn.Config(make_app(models, settings), log_level="error", timeout_graceful_shutdown=5)
+        )
         thread = threading.Thread(target=server.run, kwargs={"sockets": [place]}, daemon=True)
         thread.start()
         while not server.started:
@@ -105,7 +109,9 @@ def address(browser: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[
     rows = [{"text": f"{HOSTILE} good film", "label": HOSTILE}, {"text": "a fine film", "label": "yes"}]
     (folder / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     (folder / "study").mkdir()
-    (folder / "study" / "table.html").write_text(f"<title>A study &amp; {HOSTILE.replace('<', '&lt;')}</title><p>Figures")
+    (folder / "study" / "table.html").write_text(
+        f"<title>A study &amp; {HOSTILE.replace('<', '&lt;')}</title><p>Figures"
+    )
     models = {
         "weigher": saywhy.load(weighing, labels=["yes", "no"]),
         "film": zoo.classifier(),
@@ -136,7 +142,9 @@ class Watched:
 
     def open(self, **state: Any) -> Any:
         """Go to a state of the page, as a link says it."""
-        pairs = [(key, value) for key, values in state.items() for value in ([values] if isinstance(values, str) else values)]
+        pairs = [
+            (key, value) for key, values in state.items() for value in ([values] if isinstance(values, str) else values)
+        ]
         self.page.goto(self.address + ("#" + urlencode(pairs) if pairs else ""))
         self.page.wait_for_selector("html[data-ready]")
         return self.page

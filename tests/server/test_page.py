@@ -68,7 +68,9 @@ def test_three_methods_stand_side_by_side(watched: Watched) -> None:
 
 
 def test_a_pair_shows_its_alignments(watched: Watched) -> None:
-    page = watched.open(model="pairs", text=["People walk through a store.", "Passengers sit in a car."], method="co-attention")
+    page = watched.open(
+        model="pairs", text=["People walk through a store.", "Passengers sit in a car."], method="co-attention"
+    )
     matrix = page.locator(".matrix")
     matrix.wait_for()
     assert matrix.locator("tbody tr").count() == 6
@@ -224,7 +226,12 @@ def test_choices_are_typed_and_explained(watched: Watched) -> None:
     page.fill("#choice-2", "run away")
     page.click("#explain")
     page.locator(".card .named").nth(3).wait_for()
-    assert page.locator(".card").first.locator(".name").all_inner_texts() == ["question", "choice 1", "choice 2", "choice 3"]
+    assert page.locator(".card").first.locator(".name").all_inner_texts() == [
+        "question",
+        "choice 1",
+        "choice 2",
+        "choice 3",
+    ]
     page.click("#settings summary")
     page.select_option("#target", label="choice 2")
     page.click("#explain")

@@ -42,9 +42,14 @@ def test_hostile_names_labels_texts_and_rows_stay_text(watched: Watched) -> None
 
 
 def test_a_hostile_link_and_a_hostile_answer_stay_text(watched: Watched) -> None:
-    page = watched.open(model=f"{HOSTILE}?", text=HOSTILE, method=HOSTILE, target=HOSTILE, options='{"__proto__": {"hacked": 1}}')
+    page = watched.open(
+        model=f"{HOSTILE}?", text=HOSTILE, method=HOSTILE, target=HOSTILE, options='{"__proto__": {"hacked": 1}}'
+    )
     expect(page.locator("#alert")).to_contain_text(HOSTILE)
-    page.route("**/api/explain", lambda route: route.fulfill(status=422, json={"error": {"kind": "input", "message": HOSTILE, "field": None}}))
+    page.route(
+        "**/api/explain",
+        lambda route: route.fulfill(status=422, json={"error": {"kind": "input", "message": HOSTILE, "field": None}}),
+    )
     watched.expected = ("status of 422",)
     page.click("#explain")
     expect(page.locator(".failed").first).to_have_text(HOSTILE)
@@ -55,7 +60,15 @@ def test_no_source_of_the_page_parses_text_as_code() -> None:
     sources = {path.name: path.read_text() for path in sorted(STATIC.glob("*.*"))}
     assert {"index.html", "style.css", "app.js"} <= set(sources)
     for name, source in sources.items():
-        for word in ("innerHTML", "outerHTML", "insertAdjacentHTML", "document.write", "eval(", "new Function", "srcdoc"):
+        for word in (
+            "innerHTML",
+            "outerHTML",
+            "insertAdjacentHTML",
+            "document.write",
+            "eval(",
+            "new Function",
+            "srcdoc",
+        ):
             assert word not in source, f"{name} has {word}"
         assert "http://" not in source.replace("http://www.w3.org/2000/svg", ""), name
         assert "https://" not in source, name
@@ -106,7 +119,9 @@ def test_files_come_out_as_html_json_and_png(watched: Watched, tmp_path: Path) -
 
 def test_a_sentence_shows_how_its_label_grew(watched: Watched) -> None:
     header = Header("sentence", "no", ("yes", "no"), (0.2, 0.8), (TEXT,))
-    made = FreeText(header, sentence="it is <b>dull</b>", steps=((0.5, 0.5), (0.6, 0.4), (0.3, 0.7), (0.25, 0.75), (0.2, 0.8)))
+    made = FreeText(
+        header, sentence="it is <b>dull</b>", steps=((0.5, 0.5), (0.6, 0.4), (0.3, 0.7), (0.25, 0.75), (0.2, 0.8))
+    )
     page = _given(watched, made.to_dict())
     expect(page.locator(".quote")).to_have_text("it is <b>dull</b>")
     assert page.locator(".evolution:not(.swatch) polyline").count() == 2
@@ -128,17 +143,22 @@ def test_a_rationale_is_marked_and_kept_first(watched: Watched) -> None:
 
 
 def _given(watched: Watched, explanation: dict[str, Any], text: str = TEXT) -> Any:
-    page = watched.open(model="weigher")
-    page.route("**/api/explain", lambda route: route.fulfill(json={"explanation": explanation, "cached": False, "seconds": 0.1}))
+    page = watched.open(model="weigher", method="leave-one-out")
+    page.route(
+        "**/api/explain",
+        lambda route: route.fulfill(json={"explanation": explanation, "cached": False, "seconds": 0.1}),
+    )
     page.fill("#text-0", text)
     page.keyboard.press("Control+Enter")
-    page.locator(".card[aria-busy=false]").first.wait_for()
+    page.locator(".card[aria-busy=false]").wait_for()
     return page
 
 
 def test_the_keyboard_is_enough(watched: Watched) -> None:
     page = watched.open(model="weigher")
-    focused = "document.activeElement.id || document.activeElement.className || document.activeElement.tagName"
+    focused = (
+        "(({ id, className, dataset }) => `${id} ${className} ${dataset.word ? 'a-word' : ''}`)(document.activeElement)"
+    )
 
     def tab_to(wanted: str) -> None:
         for _ in range(60):
@@ -149,7 +169,7 @@ def test_the_keyboard_is_enough(watched: Watched) -> None:
 
     tab_to("skip")
     page.keyboard.press("Enter")
-    assert page.evaluate(focused) == "content"
+    assert page.evaluate("document.activeElement.id") == "content"
     tab_to("text-0")
     page.keyboard.type(TEXT)
     tab_to("chip")
@@ -161,7 +181,7 @@ def test_the_keyboard_is_enough(watched: Watched) -> None:
     page.keyboard.press("Space")
     page.keyboard.press("Control+Enter")
     page.locator(".whatif").first.wait_for()
-    tab_to("w ")
+    tab_to("a-word")
     page.keyboard.press("ArrowRight")
     assert page.evaluate("document.activeElement.textContent") == "good"
     page.keyboard.press("Enter")
@@ -180,7 +200,8 @@ def test_everything_has_a_name_for_screen_readers(watched: Watched) -> None:
     page = watched.open(model="weigher", text=TEXT, method="leave-one-out")
     page.locator(".whatif").wait_for()
     nameless = page.evaluate(
-        """() => [...document.querySelectorAll("button, select, textarea, input, iframe, [role=region], [role=group], [role=img]")]
+        """() => [...document.querySelectorAll(
+            "button, select, textarea, input, iframe, [role=region], [role=group], [role=img]")]
           .filter((node) => !(node.getAttribute("aria-label") || node.textContent.trim() || node.title
             || node.labels?.length || node.getAttribute("aria-labelledby")))
           .map((node) => node.outerHTML.slice(0, 80))"""
@@ -194,24 +215,28 @@ def test_everything_has_a_name_for_screen_readers(watched: Watched) -> None:
 
 @pytest.mark.parametrize("watched", [PHONE], indirect=True)
 def test_a_phone_needs_no_sideways_scrolling(watched: Watched) -> None:
-    wide = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
+    wide = "document.documentElement.scrollWidth - Math.ceil(document.body.getBoundingClientRect().width)"
     long = "An_unbreakable_" * 12
     page = watched.open(model="weigher", text=f"{TEXT} {long}", method=["leave-one-out", "random"])
     page.locator(".whatif").nth(1).wait_for()
     page.click(".more-methods")
     page.click("#settings summary")
-    assert page.evaluate(wide) == 0
+    assert page.evaluate(wide) <= 0
     page.click("#evaluate")
     page.locator(".metrics").wait_for()
-    assert page.evaluate(wide) == 0
-    page = watched.open(model="pairs", text=["People walk through a store. " * 4, f"Passengers sit in a car. {long}"], method="co-attention")
+    assert page.evaluate(wide) <= 0
+    page = watched.open(
+        model="pairs",
+        text=["People walk through a store. " * 4, f"Passengers sit in a car. {long}"],
+        method="co-attention",
+    )
     page.locator(".matrix").wait_for()
-    assert page.evaluate(wide) == 0
+    assert page.evaluate(wide) <= 0
     page.click("[data-view=compare]")
-    assert page.evaluate(wide) == 0
+    assert page.evaluate(wide) <= 0
     page.click("[data-view=reports]")
     page.locator("iframe").wait_for()
-    assert page.evaluate(wide) == 0
+    assert page.evaluate(wide) <= 0
 
 
 def test_nothing_jumps_when_answers_come(watched: Watched) -> None:
@@ -220,8 +245,8 @@ def test_nothing_jumps_when_answers_come(watched: Watched) -> None:
     shifts = page.evaluate(
         """() => new Promise((resolve) => {
           let sum = 0;
-          new PerformanceObserver((list) => { for (const e of list.getEntries()) if (!e.hadRecentInput) sum += e.value; })
-            .observe({ type: "layout-shift", buffered: true });
+          const add = (list) => { for (const e of list.getEntries()) if (!e.hadRecentInput) sum += e.value; };
+          new PerformanceObserver(add).observe({ type: "layout-shift", buffered: true });
           setTimeout(() => resolve(sum), 200);
         })"""
     )
@@ -233,7 +258,9 @@ def test_the_first_paint_is_early(watched: Watched) -> None:
     page.reload()
     page.wait_for_selector("html[data-ready]")
     painted = page.evaluate("performance.getEntriesByName('first-contentful-paint')[0].startTime")
-    sizes = page.evaluate("performance.getEntriesByType('resource').map((entry) => [entry.name, entry.decodedBodySize])")
+    sizes = page.evaluate(
+        "performance.getEntriesByType('resource').map((entry) => [entry.name, entry.decodedBodySize])"
+    )
     own = sum(size for name, size in sizes if "/static/" in name)
     assert own < 150_000  # the whole page, before compression
     # A second on an idle machine; tests may share theirs with much else.

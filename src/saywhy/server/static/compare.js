@@ -41,7 +41,7 @@ export class Comparison {
         card.show({ answer: { explanation, told: answer.told?.[i] }, model: models[i], input, task: this.composer.model.task });
         card.node.querySelector(".card-body").prepend(predictionView({ ...byLabel(explanation.header) }));
       });
-      replace(box, agreement(answer, models, method), cards);
+      replace(box, agreement(answer, models, method), cards, differences(answer, models));
     } catch (error) {
       if (stop.signal.aborted || error?.name === "AbortError") return;
       for (const card of this.cards) card.fail(error);
@@ -54,18 +54,23 @@ function agreement(answer, models, method) {
   const { kendall_tau: tau, top_k_overlap: overlap } = answer.agreement ?? {};
   const labels = answer.explanations.map((explanation) => byLabel(explanation.header).label);
   const same = labels[0] === labels[1];
-  const changed = (answer.changed ?? []).slice(0, LISTED);
   return el("div", { class: "agreement" },
     el("p", { class: "headline" }, same ? "Both say " : el("bdi", null, models[0]), same ? el("strong", null, labels[0]) : [" says ", el("strong", null, labels[0]), ", ", el("bdi", null, models[1]), " says ", el("strong", null, labels[1])]),
     el("dl", { class: "numbers" },
       el("div", null, el("dt", null, "top words in common"), el("dd", null, Number.isFinite(overlap) ? `${Math.round(100 * overlap)} %` : "–")),
       el("div", null, el("dt", null, "agreement of rankings (Kendall’s τ)"), el("dd", null, fixed(tau))),
-      el("div", null, el("dt", null, "method"), el("dd", null, method))),
-    changed.length ? el("details", { class: "more", open: true }, el("summary", null, "Where they differ most"),
-      el("div", { class: "scroller", role: "region", tabindex: "0", "aria-label": "Words on which the models differ" },
-        el("table", { class: "metrics" },
-          el("thead", null, el("tr", null, el("th", { scope: "col" }, "word"), models.map((name) => el("th", { scope: "col" }, name)))),
-          el("tbody", null, changed.map(({ word, a, b }) => el("tr", null,
-            el("th", { scope: "row" }, el("bdi", null, typeof word === "string" ? word : word.text)),
-            [a, b].map((score) => el("td", null, signed(score))))))))) : null);
+      el("div", null, el("dt", null, "method"), el("dd", null, method))));
+}
+
+function differences(answer, models) {
+  const changed = (answer.changed ?? []).slice(0, LISTED);
+  if (!changed.length) return null;
+  return el("div", { class: "differ" }, el("h2", null, "Where they differ most"),
+    el("div", { class: "scroller", role: "region", tabindex: "0", "aria-label": "Words on which the models differ" },
+      el("table", { class: "metrics" },
+        el("thead", null, el("tr", null, el("th", { scope: "col" }, "word"), models.map((name) => el("th", { scope: "col" }, name)))),
+        el("tbody", null, changed.map(({ word, a, b }) => el("tr", null,
+          el("th", { scope: "row" }, el("bdi", null, typeof word === "string" ? word : word.text)),
+          [a, b].map((score) => el("td", null, signed(score)))))))),
+    el("p", { class: "soft small" }, "Scores as shares of the largest of their model."));
 }
