@@ -1,22 +1,20 @@
 from __future__ import annotations
 
-import contextlib
 import json
 import math
 import shutil
-import socket
-import threading
 import time
 from collections.abc import Iterator
 from typing import Any
 from urllib.parse import urlencode
+from urllib.request import urlopen
 
 import pytest
 from starlette.testclient import TestClient
 
 import saywhy
 from saywhy.models import TextModel
-from saywhy.server import Settings, make_app
+from saywhy.server import Settings, make_app, running
 from tests import zoo
 
 
@@ -67,7 +65,7 @@ def slowly(texts: list[str]) -> list[list[float]]:
     return weighing(texts)
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")  # no longer: Playwright's event loop would be in the way of other tests'
 def browser() -> Iterator[Any]:
     """Chromium, or a skip that says what is missing."""
     api = pytest.importorskip("playwright.sync_api", reason="Playwright is not installed")
@@ -82,27 +80,7 @@ def browser() -> Iterator[Any]:
         browser.close()
 
 
-@contextlib.contextmanager
-def listening(models: dict[str, TextModel], settings: Settings) -> Iterator[str]:
-    """A real server in a thread, at a free port."""
-    import uvicorn
-
-    with socket.socket() as place:
-        place.bind(("127.0.0.1", 0))
-        place.listen(64)
-        server = uvicorn.Server(
-            uvicorn.Config(make_app(models, settings), log_level="error", timeout_graceful_shutdown=5)
-        )
-        thread = threading.Thread(target=server.run, kwargs={"sockets": [place]}, daemon=True)
-        thread.start()
-        while not server.started:
-            time.sleep(0.01)
-        yield f"http://127.0.0.1:{place.getsockname()[1]}/"
-        server.should_exit = True
-        thread.join(20)
-
-
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def address(browser: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """A server with models of every kind, a dataset and a report, some of them hostile."""
     folder = tmp_path_factory.mktemp("page")
@@ -120,10 +98,12 @@ def address(browser: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[
         "slow": saywhy.load(slowly, labels=["yes", "no"]),
         HOSTILE: saywhy.load(weighing, labels=[HOSTILE, "plain"]),
     }
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("SAYWHY_DATA", str(folder / "none"))  # looking through real corpora takes its time
-        with listening(models, Settings(data=(str(folder / "rows.jsonl"),), reports=(folder / "study",))) as url:
-            yield url
+    with running(models, Settings(port=0, data=(str(folder / "rows.jsonl"),), reports=(folder / "study",))) as url:
+        with pytest.MonkeyPatch.context() as patch:
+            # The server looks for data once; looking through real corpora would take its time.
+            patch.setenv("SAYWHY_DATA", str(folder / "none"))
+            urlopen(f"{url}api/datasets").close()
+        yield url
 
 
 class Watched:

@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 
 import saywhy
-from saywhy.server import Settings
+from saywhy.server import Settings, running
 from saywhy.server.app import STATIC
 from saywhy.types import FreeText, Header, Rationale, Word, explanation_from_dict
-from tests.server.conftest import HOSTILE, Watched, listening, weighing
+from tests.server.conftest import HOSTILE, Watched, weighing
 
 expect = pytest.importorskip("playwright.sync_api", reason="Playwright is not installed").expect
 expect.set_options(timeout=30_000)
@@ -270,12 +270,13 @@ def test_the_first_paint_is_early(watched: Watched) -> None:
 
 def test_a_token_leaves_the_address_and_opens_the_page(browser: Any) -> None:
     token = "a-token-of-some-length"
-    with listening({"weigher": saywhy.load(weighing, labels=["yes", "no"])}, Settings(token=token)) as address:
+    with running({"weigher": saywhy.load(weighing, labels=["yes", "no"])}, Settings(port=0, token=token)) as url:
+        address = url.partition("?")[0]
         context = browser.new_context()
         page = context.new_page()
         page.goto(address)
         expect(page.locator("#alert")).to_contain_text("token")
-        page.goto(f"{address}?token={token}#model=weigher&text=good")
+        page.goto(f"{url}#model=weigher&text=good")
         page.wait_for_selector("html[data-ready]")
         assert token not in page.url
         expect(page.locator("#prediction strong")).to_have_text("yes")
