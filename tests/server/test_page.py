@@ -158,7 +158,7 @@ def test_a_server_that_is_gone_is_said_to_be(watched: Watched) -> None:
 
 
 def test_a_job_shows_its_progress_and_is_cancelled(watched: Watched) -> None:
-    page = watched.open(model="slow", text=TEXT, method="kernel-shap")
+    page = watched.open(model="slow", text=f"Slowly: {TEXT}", method="kernel-shap")
     assert page.locator(".card").count() == 0  # a link does not start what is slow
     page.click("#explain")
     expect(page.locator(".working-text")).to_have_text(re.compile(r"^[1-9]\d* model calls? · "))
@@ -202,9 +202,13 @@ def test_two_models_are_compared(watched: Watched) -> None:
     assert page.locator("#view-compare .card").count() == 2
     assert page.locator(".agreement .headline").inner_text() == "Both say yes"
     assert "100 %" in page.locator(".numbers").inner_text()
-    page.select_option("#second", "weigher")
+    # Only models that read the same kind of input are offered.
+    assert page.locator("#second option").all_inner_texts() == ["film", "slow", conftest.HOSTILE]
+    page.select_option("#model", "pairs")
+    page.fill("#text-0", "A film")
+    page.fill("#text-1", "A store")
     page.click("#explain")
-    page.locator("#alert", has_text="two different models").wait_for()
+    page.locator("#alert", has_text="No other model").wait_for()
 
 
 def test_methods_are_measured_beside_random_ones(watched: Watched) -> None:

@@ -125,7 +125,7 @@ def test_a_sentence_shows_how_its_label_grew(watched: Watched) -> None:
     page = _given(watched, made.to_dict())
     expect(page.locator(".quote")).to_have_text("it is <b>dull</b>")
     assert page.locator(".evolution:not(.swatch) polyline").count() == 2
-    assert page.locator(".lines-key li").all_inner_texts() == ["yes 0.20", "no 0.80"]
+    assert page.locator(".lines-key li").all_text_contents() == ["yes 0.20", "no 0.80"]
     assert page.locator(".free tbody th").all_text_contents() == ["start", "it", "is", "<b>dull</b>", "end"]
 
 

@@ -150,7 +150,7 @@ async function start() {
     return;
   }
   await composer.start(models, readLink());
-  document.querySelector("[data-view='compare']").hidden = models.length < 2;
+  document.querySelector("[data-view='compare']").hidden = new Set(models.map((model) => model.task)).size === models.length;
   restored = true;
   changed();
   examples.start();

@@ -4,6 +4,7 @@ import { postOrFollow } from "./api.js";
 import { makeCard } from "./card.js";
 import { byId, el, fixed, replace, say, signed } from "./dom.js";
 import { byLabel, predictionView } from "./prediction.js";
+import { levelClass, levelOf } from "./words.js";
 
 const LISTED = 8;
 
@@ -19,8 +20,8 @@ export class Comparison {
     const method = state.methods[0];
     const models = [state.model, state.second];
     const box = byId("comparison");
-    if (models[0] === models[1]) {
-      say("Choose two different models.", "error");
+    if (!models[1]) {
+      say("No other model here reads the same kind of input.", "error");
       return;
     }
     this.stop?.abort();
@@ -67,10 +68,10 @@ function differences(answer, models) {
   if (!changed.length) return null;
   return el("div", { class: "differ" }, el("h2", null, "Where they differ most"),
     el("div", { class: "scroller", role: "region", tabindex: "0", "aria-label": "Words on which the models differ" },
-      el("table", { class: "metrics" },
+      el("table", { class: "metrics graded" },
         el("thead", null, el("tr", null, el("th", { scope: "col" }, "word"), models.map((name) => el("th", { scope: "col" }, name)))),
         el("tbody", null, changed.map(({ word, a, b }) => el("tr", null,
           el("th", { scope: "row" }, el("bdi", null, typeof word === "string" ? word : word.text)),
-          [a, b].map((score) => el("td", null, signed(score)))))))),
+          [a, b].map((score) => el("td", { class: levelClass(levelOf(score, 1)) }, signed(score)))))))),
     el("p", { class: "soft small" }, "Scores as shares of the largest of their model."));
 }

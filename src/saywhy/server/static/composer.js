@@ -43,21 +43,18 @@ export class Composer {
 
   async start(models, state) {
     this.models = models;
-    const options = () => models.map((model) => el("option", { value: model.name }, model.name));
-    replace(byId("model"), options());
-    replace(byId("second"), options());
+    replace(byId("model"), models.map((model) => el("option", { value: model.name }, model.name)));
     byId("model").disabled = models.length === 0;
     byId("explain").disabled = models.length === 0;
-    await this.restore(state, true);
+    await this.restore(state);
   }
 
   /** Put the page where a link says. */
-  async restore(state, first = false) {
+  async restore(state) {
     const known = (name) => this.models.some((model) => model.name === name);
     if (state.model && !known(state.model)) say(`This server has no model called “${state.model}”.`, "error");
     if (known(state.model)) byId("model").value = state.model;
-    if (known(state.second)) byId("second").value = state.second;
-    else if (first && this.models.length > 1) byId("second").value = this.models[1].name;
+    this.drawSecond(state.second);
     if (state.texts.length) this.texts = [...state.texts, ""].slice(0, Math.max(2, state.texts.length));
     if (state.choices.length) this.choices = [...state.choices];
     this.wanted = { target: state.target ?? "", against: state.against ?? "" };
@@ -74,6 +71,7 @@ export class Composer {
     const count = model.parameters;
     const size = count ? (count >= 1e6 ? `${(count / 1e6).toFixed(count >= 1e7 ? 0 : 1)} M parameters` : `${Math.max(1, Math.round(count / 1e3))} k parameters`) : "";
     replace(byId("model-facts"), [model.kind, TASKS[model.task], model.black_box ? "black box" : size].filter(Boolean).join(" · "));
+    this.drawSecond();
     this.drawFields();
     this.drawLabels();
     this.onChange();
@@ -83,6 +81,13 @@ export class Composer {
     } catch (error) {
       say(error.message, "error");
     }
+  }
+
+  /** Models that read the same kind of input, to compare with. */
+  drawSecond(wanted = byId("second").value) {
+    const others = this.models.filter((model) => model !== this.model && model.task === this.model?.task);
+    replace(byId("second"), others.map((model) => el("option", { value: model.name }, model.name)));
+    if (others.some((model) => model.name === wanted)) byId("second").value = wanted;
   }
 
   drawLabels() {

@@ -23,7 +23,7 @@ export async function showReports() {
   const open = el("a", { class: "quiet", target: "_blank", rel: "noopener noreferrer" }, "Open alone");
   const items = reports.map((report) => el("button", {
     type: "button", class: "report", on: { click: () => choose(report) }, data: { name: report.name },
-  }, el("b", null, report.title || report.name), el("small", null, [report.kind, report.name].filter(Boolean).join(" · "))));
+  }, el("b", null, report.title || report.name), el("small", null, [report.kind === "other" ? "" : report.kind, report.name].filter(Boolean).join(" · "))));
   const choose = (report) => {
     frame.src = local(report.url);
     frame.title = report.title || report.name;
