@@ -244,9 +244,12 @@ def test_choices_are_typed_and_explained(watched: Watched) -> None:
 
 def test_examples_fill_the_input(watched: Watched) -> None:
     page = watched.open(model="weigher")
+    page.locator(".suggestions .row", has_text="a fine film").click()
+    assert page.input_value("#text-0") == "a fine film"
+    page.fill("#text-0", "")
     page.click("#examples-open")
     page.select_option("#dataset", "rows.jsonl")
-    page.locator(".row", has_text="a fine film").click()
+    page.locator("#rows .row", has_text="a fine film").click()
     assert page.locator("#examples").is_hidden()
     assert page.input_value("#text-0") == "a fine film"
     page.wait_for_selector("#prediction strong:has-text('yes')")

@@ -33,7 +33,7 @@ def test_hostile_names_labels_texts_and_rows_stay_text(watched: Watched) -> None
     assert HOSTILE in page.locator("#tip").inner_text()
     page.click("#examples-open")
     page.select_option("#dataset", "rows.jsonl")
-    row = page.locator(".row", has_text="good film")
+    row = page.locator("#rows .row", has_text="good film")
     expect(row.locator(".tag")).to_have_text(HOSTILE)
     row.click()
     assert page.input_value("#text-0") == f"{HOSTILE} good film"
@@ -255,16 +255,18 @@ def test_nothing_jumps_when_answers_come(watched: Watched) -> None:
 
 def test_the_first_paint_is_early(watched: Watched) -> None:
     page = watched.open()
-    page.reload()
-    page.wait_for_selector("html[data-ready]")
-    painted = page.evaluate("performance.getEntriesByName('first-contentful-paint')[0].startTime")
+    painted = []
+    for _ in range(3):
+        page.reload()
+        page.wait_for_selector("html[data-ready]")
+        painted.append(page.evaluate("performance.getEntriesByName('first-contentful-paint')[0].startTime"))
     sizes = page.evaluate(
         "performance.getEntriesByType('resource').map((entry) => [entry.name, entry.decodedBodySize])"
     )
     own = sum(size for name, size in sizes if "/static/" in name)
     assert own < 150_000  # the whole page, before compression
-    # A second on an idle machine; tests may share theirs with much else.
-    assert painted < 5_000
+    # A fifth of a second on an idle machine; tests may share theirs with much else.
+    assert min(painted) < 3_000
     assert all(name.startswith(watched.address) for name, _ in sizes)
 
 

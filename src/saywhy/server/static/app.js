@@ -153,7 +153,8 @@ async function start() {
   document.querySelector("[data-view='compare']").hidden = new Set(models.map((model) => model.task)).size === models.length;
   restored = true;
   changed();
-  examples.start();
+  explanations.suggestions = () => examples.suggestions(changed);
+  examples.start().then(changed);
   await restore(true);
   document.documentElement.dataset.ready = "true";
 }

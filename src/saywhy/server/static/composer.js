@@ -70,7 +70,7 @@ export class Composer {
     if (!model) return;
     const count = model.parameters;
     const size = count ? (count >= 1e6 ? `${(count / 1e6).toFixed(count >= 1e7 ? 0 : 1)} M parameters` : `${Math.max(1, Math.round(count / 1e3))} k parameters`) : "";
-    replace(byId("model-facts"), [model.kind, TASKS[model.task], model.black_box ? "black box" : size].filter(Boolean).join(" · "));
+    replace(byId("model-facts"), [model.black_box ? "" : model.kind.replace(/For[A-Z]\w*$/, ""), TASKS[model.task], model.black_box ? "black box" : size].filter(Boolean).join(" · "));
     this.drawSecond();
     this.drawFields();
     this.drawLabels();

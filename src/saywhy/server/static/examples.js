@@ -5,11 +5,13 @@ import { byId, el, replace, say } from "./dom.js";
 import { segments } from "./words.js";
 
 const PAGE = 20;
+const SHORT = 160;
 
 export class Examples {
   constructor(composer) {
     this.composer = composer;
     this.datasets = [];
+    this.short = new Map();
     this.offset = 0;
     this.total = 0;
     this.more = false;
@@ -32,6 +34,36 @@ export class Examples {
       say(error.message, "error");
     }
     this.offer();
+  }
+
+  /** A few short examples to begin with, as buttons; read once for each kind of input. */
+  suggestions(onReady) {
+    const task = this.composer.model?.task;
+    const [first] = this.fitting();
+    if (!first) return null;
+    if (!this.short.has(task)) {
+      this.short.set(task, []);
+      this.readShort(first).then((rows) => {
+        this.short.set(task, rows);
+        if (rows.length) onReady();
+      });
+    }
+    const rows = this.short.get(task);
+    return rows.length ? el("ul", { class: "suggestions", "aria-label": "Examples to begin with" }, rows.map((row) => this.row(row))) : null;
+  }
+
+  async readShort(dataset) {
+    const size = ({ input }) => [...input.texts, ...(input.choices ?? [])].join("").length;
+    // A small file may have no rows in the split that is read first.
+    for (const split of ["", "&split=all"]) {
+      try {
+        const { rows } = await get(`api/datasets/${encodeURIComponent(dataset.name)}?limit=${2 * PAGE}${split}`);
+        if (rows.length) return rows.filter((row) => size(row) <= SHORT).slice(0, 3);
+      } catch {
+        return [];
+      }
+    }
+    return [];
   }
 
   fitting() {
@@ -96,7 +128,7 @@ export class Examples {
     const line = (text, field) => el("span", { class: "row-text", dir: "auto" },
       segments(text, field, spans).map((part) => (part.at === null ? part.text : el("mark", null, part.text))));
     const use = () => {
-      this.drawer.close();
+      if (this.drawer.open) this.drawer.close();
       this.composer.use(row.input);
       byId("text-0").focus();
     };

@@ -17,6 +17,7 @@ export function question(composer, state, method) {
 export class Explanations {
   constructor(composer) {
     this.composer = composer;
+    this.suggestions = () => null;
     this.cards = [];
     this.asked = null;
     this.stop = null;
@@ -35,7 +36,7 @@ export class Explanations {
     const box = byId("prediction");
     if (missing && missing.field !== null) {
       this.asker.stop();
-      replace(box, el("p", { class: "hint" }, "The model’s answer appears here as you type; Explain says why."));
+      replace(box, el("p", { class: "hint" }, "The model’s answer appears here as you type; Explain says why."), this.suggestions());
       return;
     }
     const { model, texts, choices } = this.composer.state();
@@ -68,6 +69,9 @@ export class Explanations {
     const stop = (this.stop = new AbortController());
     this.asked = state;
     byId("results").hidden = false;
+    // On a small screen the answer would come below what can be seen.
+    const box = byId("prediction").getBoundingClientRect();
+    if (box.top > 0.8 * innerHeight) byId("prediction").scrollIntoView({ block: "start" });
     this.cards = methods.map((method) => {
       const card = makeCard({
         title: method, summary: this.composer.methods.summary(method),
