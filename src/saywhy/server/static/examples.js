@@ -6,6 +6,7 @@ import { segments } from "./words.js";
 
 const PAGE = 20;
 const SHORT = 160;
+const LOOKED = 6;
 
 export class Examples {
   constructor(composer) {
@@ -36,38 +37,45 @@ export class Examples {
     this.offer();
   }
 
-  /** A few short examples to begin with, as buttons; read once for each kind of input. */
+  /** A few short examples to begin with, as buttons; read once for each model. */
   suggestions(onReady) {
-    const task = this.composer.model?.task;
-    const [first] = this.fitting();
-    if (!first) return null;
-    if (!this.short.has(task)) {
-      this.short.set(task, []);
-      this.readShort(first).then((rows) => {
-        this.short.set(task, rows);
+    const model = this.composer.model?.name;
+    const fitting = this.fitting();
+    if (!fitting.length) return null;
+    if (!this.short.has(model)) {
+      this.short.set(model, []);
+      this.readShort(fitting.slice(0, LOOKED)).then((rows) => {
+        this.short.set(model, rows);
         if (rows.length) onReady();
       });
     }
-    const rows = this.short.get(task);
+    const rows = this.short.get(model);
     return rows.length ? el("ul", { class: "suggestions", "aria-label": "Examples to begin with" }, rows.map((row) => this.row(row))) : null;
   }
 
-  async readShort(dataset) {
+  async readShort(datasets) {
     const size = ({ input }) => [...input.texts, ...(input.choices ?? [])].join("").length;
-    // A small file may have no rows in the split that is read first.
-    for (const split of ["", "&split=all"]) {
-      try {
-        const { rows } = await get(`api/datasets/${encodeURIComponent(dataset.name)}?limit=${2 * PAGE}${split}`);
-        if (rows.length) return rows.filter((row) => size(row) <= SHORT).slice(0, 3);
-      } catch {
-        return [];
+    for (const { name, splits } of datasets) {
+      // A small file may have no rows in the split that is read first.
+      for (const split of splits.includes("all") ? ["", "&split=all"] : [""]) {
+        try {
+          const { rows } = await get(`api/datasets/${encodeURIComponent(name)}?limit=${2 * PAGE}${split}`);
+          const short = rows.filter((row) => size(row) <= SHORT).slice(0, 3);
+          if (short.length) return short;
+          if (rows.length) break;
+        } catch {
+          break;
+        }
       }
     }
     return [];
   }
 
+  /** Datasets of the model's task; one that the model is named after comes first. */
   fitting() {
-    return this.datasets.filter((dataset) => dataset.task === this.composer.model?.task);
+    const { task, name = "" } = this.composer.model ?? {};
+    const kin = (dataset) => Number(name.toLowerCase().includes(dataset.name.toLowerCase()));
+    return this.datasets.filter((dataset) => dataset.task === task).sort((a, b) => kin(b) - kin(a));
   }
 
   offer() {
