@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from saywhy.cli.shared import Json, Seed, comma_list, print_json, show
+from saywhy.cli.shared import Json, Options, Seed, comma_list, parse_options, print_json, show
 from saywhy.errors import OptionError
 
 __all__ = ["app"]
@@ -94,6 +94,51 @@ def peers(
     show(table)
     if out is not None:
         show(f"wrote {out}")
+
+
+@app.command("training")
+def training(
+    objective: Annotated[str, typer.Argument(help="An objective's name (`saywhy list objectives`).")] = "rnp",
+    data: Annotated[str, typer.Option(help="A dataset's name (`saywhy list datasets`) or a file.")] = "planted-reviews",
+    limit: Annotated[int | None, typer.Option(help="Train on at most so many examples.")] = 2000,
+    epochs: Annotated[int, typer.Option(help="Times through the data.")] = 2,
+    batch_size: Annotated[int, typer.Option(help="Examples a step.")] = 64,
+    learning_rate: Annotated[float, typer.Option(help="Highest learning rate.")] = 0.002,
+    pad: Annotated[int, typer.Option(help="The length that the plain loop pads every batch to.")] = 256,
+    option: Options = None,
+    data_option: Annotated[
+        list[str] | None, typer.Option(metavar="KEY=VALUE", help="An option of the dataset; may be repeated.")
+    ] = None,
+    model_option: Annotated[
+        list[str] | None, typer.Option(metavar="KEY=VALUE", help="An option of the network; may be repeated.")
+    ] = None,
+    seed: Seed = 0,
+    as_json: Json = False,
+) -> None:
+    """Train by saywhy's loop and by a plain one in turn, from the same start: tokens a second, and both losses.
+
+    [bold]saywhy bench training rnp --data planted-reviews --epochs 4[/bold]
+    """
+    from saywhy.benchmarks import TrainingPlan, compare_training
+
+    plan = TrainingPlan(
+        data=data,
+        objective=objective,
+        limit=limit,
+        epochs=epochs,
+        batch_size=batch_size,
+        learning_rate=learning_rate,
+        pad=pad,
+        seed=seed,
+        options=parse_options(option),
+        data_options=parse_options(data_option),
+        model_options=parse_options(model_option),
+    )
+    found = compare_training(plan, lambda line: typer.secho(line, err=True, dim=True))
+    if as_json:
+        print_json(found.to_dict())
+    else:
+        show(str(found))
 
 
 def _numbers(name: str, text: str) -> tuple[int, ...]:

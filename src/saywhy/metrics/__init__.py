@@ -27,6 +27,7 @@ from saywhy.metrics.inclusion import ExactInc, SoftInc
 from saywhy.metrics.inter_rep import InterRep
 from saywhy.metrics.iou_f1 import IouF1
 from saywhy.metrics.label_follows import LabelFollows
+from saywhy.metrics.lipschitz import Lipschitz
 from saywhy.metrics.log_odds import LogOdds
 from saywhy.metrics.loo_correlation import LooCorrelation
 from saywhy.metrics.macro_f1 import MacroF1
@@ -35,6 +36,8 @@ from saywhy.metrics.method_jaccard import MethodJaccard
 from saywhy.metrics.model_jaccard import ModelJaccard
 from saywhy.metrics.parts import Contributions, Origin, Parts
 from saywhy.metrics.perplexity import Perplexity
+from saywhy.metrics.rationale_accuracy import RationaleAccuracy
+from saywhy.metrics.rationale_cross_entropy import RationaleCrossEntropy
 from saywhy.metrics.sensitivity import Sensitivity
 from saywhy.metrics.sentences import human_sentences
 from saywhy.metrics.similarity import Similarity
@@ -68,6 +71,7 @@ __all__ = [
     "IouF1",
     "LabelAccuracy",
     "LabelFollows",
+    "Lipschitz",
     "LogOdds",
     "LooCorrelation",
     "MacroF1",
@@ -78,6 +82,8 @@ __all__ = [
     "Origin",
     "Parts",
     "Perplexity",
+    "RationaleAccuracy",
+    "RationaleCrossEntropy",
     "Sensitivity",
     "Similarity",
     "Simulatability",

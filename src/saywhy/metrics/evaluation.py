@@ -56,7 +56,7 @@ def evaluate(
             each example. May be empty if only the model is measured.
         metrics: names of metrics or of families (``faithfulness``, ``erasure``, ``readability``, ``agreement``,
             ``robustness``, ``consistency``, ``simulatability``, ``plausibility``, ``truth``, ``sentences``,
-            ``performance``), or `Metric` objects.
+            ``performance``, ``rationalizers``), or `Metric` objects.
         split: of a dataset; by default ``test``, else ``dev``, else the first.
         limit: at most so many examples, drawn by ``seed`` and left in their order; these are held in memory.
         seed: of the draw, the methods and the bootstrap.

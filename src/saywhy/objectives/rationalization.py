@@ -33,6 +33,7 @@ from saywhy.models.intervention import Intervention
 from saywhy.models.rationales import Reading, rationalizer_of, read_rationales
 from saywhy.models.word_selector import Choice, Selector
 from saywhy.objectives.base import Objective, TrainingBatch
+from saywhy.objectives.probing import EpochProbe
 from saywhy.objectives.sparsity import START, SparsityControl, find_collapse, position_agreement
 from saywhy.ops.randomness import global_seed
 from saywhy.ops.rationales import REDUCTIONS, sample_selection, selected_share, selection_penalty
@@ -79,6 +80,7 @@ class Rationalization(Objective):
         temperature: of the Gumbel-softmax.
         anneal: share of the steps in which alpha comes down from nine tenths, where the selector then starts too; 0,
             as in the papers, starts it at one half and asks for alpha at once.
+        probes: log the probes of VER's Figures 2 to 5 at every validation (`saywhy.objectives.probing`).
     """
 
     tasks: ClassVar[tuple[str, ...]] = ("text", "pair")
@@ -96,6 +98,7 @@ class Rationalization(Objective):
         reduction: str = "mean",
         temperature: float = 1.0,
         anneal: float = 0.0,
+        probes: bool = False,
     ) -> None:
         super().__init__(model, optimiser)
         for name, share in (("alpha", alpha), ("target_sparsity", target_sparsity)):
@@ -116,6 +119,7 @@ class Rationalization(Objective):
             raise OptionError(f"anneal is a share of the steps, from 0 to less than 1, not {anneal}")
         asked = alpha if target_sparsity is None else target_sparsity
         self.control = SparsityControl(asked, target_sparsity, anneal)
+        self.probe = EpochProbe(model) if probes else None
         if anneal > 0:
             with torch.no_grad():
                 self.rationalizer.selector.head.bias.copy_(torch.tensor([1 - START, START]).log())
@@ -209,6 +213,8 @@ class Rationalization(Objective):
             self.rationalizer.selector.threshold.fill_(self.control.threshold(likely))
             readings = read_rationales(self.model, items, batch_size)
         facts = {"accuracy": self._accuracy(readings, items), "selected": _share(readings)}
+        if self.probe is not None:
+            facts |= self.probe.look(items, readings, batch_size)
         return self.control.score(facts["accuracy"], facts["selected"]), facts
 
     def report(self, items: Sequence[Encoded], batch_size: int, seed: int) -> dict[str, Any]:
@@ -253,12 +259,14 @@ class Rationalization(Objective):
         return float(np.mean(right))
 
     def state(self) -> dict[str, Any]:
-        """Where the controller is."""
-        return self.control.state()
+        """Where the controller and the probes are."""
+        return self.control.state() | ({} if self.probe is None else self.probe.state())
 
     def load_state(self, state: Mapping[str, Any]) -> None:
         """Take it back."""
         self.control.load_state(state)
+        if self.probe is not None:
+            self.probe.load_state(state)
 
 
 def _share(readings: Sequence[Reading]) -> float:

@@ -1,6 +1,7 @@
 """Probes of rationalizers: how their predictors judge the true rationales, how smooth they are, how selections move.
 
-Library functions on trained models, to be called on the models of several epochs, seeds or objectives for a curve.
+Library functions on trained models. The objectives of rationalisation log them epoch by epoch (``probes=True``), and
+the metrics ``rationale-accuracy``, ``rationale-cross-entropy`` and ``lipschitz`` put them into tables.
 """
 
 from __future__ import annotations
@@ -11,18 +12,30 @@ from typing import Any
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 
 from saywhy.data.words import span_mask
 from saywhy.errors import InputError
-from saywhy.models import Encoded, TextModel
 from saywhy.models.embedding_door import look_up, replace_embeddings
-from saywhy.models.encoding import length_batches
+from saywhy.models.encoding import Encoded, length_batches
 from saywhy.models.rationales import Reading, rationalizer_of, read_rationales
 from saywhy.models.rationalizer import piece_mask
+from saywhy.models.text_model import TextModel
 from saywhy.ops.rationales import non_overlap
 from saywhy.types import Example
 
-__all__ = ["Assessment", "ProbePoint", "assess_rationales", "estimate_lipschitz", "probe_curve", "selection_change"]
+__all__ = [
+    "Assessment",
+    "Judgement",
+    "ProbePoint",
+    "assess_rationales",
+    "estimate_lipschitz",
+    "estimate_slopes",
+    "judge_rationales",
+    "mean_change",
+    "probe_curve",
+    "selection_change",
+]
 
 
 @dataclass(frozen=True)
@@ -37,6 +50,40 @@ class Assessment:
     gold_accuracy: float
     selected_cross_entropy: float
     gold_cross_entropy: float
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """What a predictor makes of examples, one by one: whether its label is right, and its cross-entropy, (N,) each."""
+
+    right: NDArray[np.bool_]
+    losses: NDArray[np.float64]
+
+
+def judge_rationales(
+    model: TextModel, encoded: Sequence[Encoded], *, gold: bool = False, batch_size: int = 32
+) -> Judgement:
+    """What a rationalizer's predictor makes of what its selector selects, or of the gold rationales.
+
+    Args:
+        model: a rationalizer.
+        encoded: examples with labels, as the model encodes them.
+        gold: read the gold rationales instead; of several annotators the union counts.
+        batch_size: rows at a time.
+    """
+    masks = [_gold(item) for item in encoded] if gold else None
+    return _judged(model, encoded, read_rationales(model, encoded, batch_size, masks))
+
+
+def _gold(item: Encoded) -> NDArray[np.bool_]:
+    return span_mask(item.words, [span for marked in item.example.rationales for span in marked])
+
+
+def _judged(model: TextModel, encoded: Sequence[Encoded], readings: Sequence[Reading]) -> Judgement:
+    scores = torch.from_numpy(np.stack([reading.scores for reading in readings])).double()
+    labels = torch.tensor([model.task.gold(item.example) for item in encoded])
+    losses = torch.nn.functional.cross_entropy(scores, labels, reduction="none")
+    return Judgement((scores.argmax(-1) == labels).numpy(), losses.numpy())
 
 
 def assess_rationales(
@@ -56,48 +103,37 @@ def assess_rationales(
     if not kept:
         raise InputError("none of the examples has a label and a rationale")
     encoded = model.encode(kept, truncation)
-    gold = [span_mask(item.words, [s for marked in item.example.rationales for s in marked]) for item in encoded]
-    own, true = read_rationales(model, encoded, batch_size), read_rationales(model, encoded, batch_size, gold)
-    right, entropy = _judged(model, encoded, own)
-    gold_right, gold_entropy = _judged(model, encoded, true)
-    return Assessment(len(kept), right, gold_right, entropy, gold_entropy)
+    own = judge_rationales(model, encoded, batch_size=batch_size)
+    true = judge_rationales(model, encoded, gold=True, batch_size=batch_size)
+    return Assessment(
+        len(kept), float(own.right.mean()), float(true.right.mean()), _median(own.losses), _median(true.losses)
+    )
 
 
-def _judged(model: TextModel, encoded: Sequence[Encoded], readings: Sequence[Reading]) -> tuple[float, float]:
-    scores = torch.from_numpy(np.stack([reading.scores for reading in readings])).double()
-    labels = torch.tensor([model.task.gold(item.example) for item in encoded])
-    losses = torch.nn.functional.cross_entropy(scores, labels, reduction="none")
-    return float((scores.argmax(-1) == labels).double().mean()), float(losses.median())
+def _median(losses: NDArray[np.float64]) -> float:
+    return float(np.quantile(losses, 0.5, method="inverted_cdf"))
 
 
-def estimate_lipschitz(
+def estimate_slopes(
     model: TextModel,
-    examples: Sequence[Example],
+    encoded: Sequence[Encoded],
     *,
     label: str | int = 1,
     absolute: bool = False,
     batch_size: int = 32,
-    truncation: str = "head",
-) -> float:
-    """How fast a predictor's probability can change with what it reads: the largest slope found on the examples.
+) -> NDArray[np.float64]:
+    """How fast the probability of a label changes with what a predictor reads of each example, (N,).
 
-    Reference: VER, Figure 4 and appendix A.4: of each text the gradient of one label's probability with respect to the
-    embeddings of the selected words, mean over these, its norm; the largest of all texts.
+    Reference: VER, appendix A.4: the gradient of the label's probability with respect to the embeddings of the
+    selected words, mean over these, its norm. Of an example in several windows the steepest counts.
 
     Departures: every text's own gradient, in evaluation mode; the released code takes that of a batch's mean, which
     shrinks with the batch, under dropout, and times 1000. ``absolute`` averages absolute values, as the code does.
-
-    Args:
-        model: a rationalizer.
-        examples: the texts.
-        label: whose probability.
-        absolute: average the gradients' absolute values over the selected words.
-        batch_size: rows at a time.
-        truncation: what happens to texts that are too long.
     """
-    network, encoded = rationalizer_of(model), model.encode(examples, truncation)
-    chosen, largest = model.label_index(label), 0.0
+    network, chosen = rationalizer_of(model), model.label_index(label)
     single = [Encoded(item.example, item.words, (row,)) for item in encoded for row in item.rows]
+    owner = np.asarray([i for i, item in enumerate(encoded) for _ in item.rows], dtype=np.intp)
+    steepest = np.zeros(len(encoded))
     with model.evaluation(), torch.enable_grad():
         for some in length_batches([len(item.rows[0]) for item in single], batch_size):
             inputs = model.task.collate([single[i] for i in some]).to(model.device).inputs
@@ -113,8 +149,33 @@ def estimate_lipschitz(
             selected = (keep * (choice.word_ids > 0)).unsqueeze(-1)
             slope = (slope.abs() if absolute else slope) * selected
             mean = slope.sum(1) / selected.sum(1).clamp_min(1)
-            largest = max(largest, float(mean.norm(dim=-1).max()))
-    return largest
+            np.maximum.at(steepest, owner[some], mean.norm(dim=-1).double().cpu().numpy())
+    return steepest
+
+
+def estimate_lipschitz(
+    model: TextModel,
+    examples: Sequence[Example],
+    *,
+    label: str | int = 1,
+    absolute: bool = False,
+    batch_size: int = 32,
+    truncation: str = "head",
+) -> float:
+    """How fast a predictor's probability can change with what it reads: the largest slope found on the examples.
+
+    Reference: VER, Figure 4 and appendix A.4; see `estimate_slopes`.
+
+    Args:
+        model: a rationalizer.
+        examples: the texts.
+        label: whose probability.
+        absolute: average the gradients' absolute values over the selected words.
+        batch_size: rows at a time.
+        truncation: what happens to texts that are too long.
+    """
+    encoded = model.encode(examples, truncation)
+    return float(estimate_slopes(model, encoded, label=label, absolute=absolute, batch_size=batch_size).max())
 
 
 def selection_change(
@@ -124,13 +185,17 @@ def selection_change(
 
     Reference: VER, Figure 2 and appendix A.3, mean over texts.
     """
-    found = []
     masks = [read_rationales(m, m.encode(examples, truncation), batch_size) for m in (one, other)]
     for first, second in zip(*masks, strict=True):
         if len(first.selected) != len(second.selected):
             raise InputError("the two models cut texts into different words")
-        pair = [torch.from_numpy(r.selected).float().unsqueeze(0) for r in (first, second)]
-        found.append(float(non_overlap(*pair)))
+    return mean_change(*([reading.selected for reading in readings] for readings in masks))
+
+
+def mean_change(before: Sequence[NDArray[np.bool_]], after: Sequence[NDArray[np.bool_]]) -> float:
+    """How far two selections of the same texts differ, mean over texts; see `selection_change`."""
+    pairs = zip(before, after, strict=True)
+    found = [float(non_overlap(*(torch.from_numpy(mask).float().unsqueeze(0) for mask in pair))) for pair in pairs]
     return float(np.mean(found))
 
 

@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from saywhy.errors import InputError
-from saywhy.metrics.rationale_probes import assess_rationales, estimate_lipschitz, probe_curve, selection_change
+from saywhy.models.rationale_probes import assess_rationales, estimate_lipschitz, probe_curve, selection_change
 from saywhy.models.rationales import rationalizer_of
 from saywhy.types import Example
 from tests.objectives.rationalizers import rationalizer, reviews
