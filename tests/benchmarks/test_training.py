@@ -8,8 +8,7 @@ import pytest
 import torch
 from typer.testing import CliRunner
 
-from saywhy.benchmarks import TrainingPlan, compare_training
-from saywhy.benchmarks.training import PlainLoop, pad_batch
+from saywhy.benchmarks.training import PlainLoop, TrainingPlan, compare_training, pad_batch
 from saywhy.cli.app import app
 from saywhy.errors import OptionError
 from saywhy.loop import Step

@@ -11,17 +11,5 @@ from __future__ import annotations
 from saywhy.benchmarks.comparison import Plan, compare, estimate
 from saywhy.benchmarks.environments import PEERS, environment
 from saywhy.benchmarks.table import PeerTable, Row
-from saywhy.benchmarks.training import TrainingComparison, TrainingPlan, compare_training
 
-__all__ = [
-    "PEERS",
-    "PeerTable",
-    "Plan",
-    "Row",
-    "TrainingComparison",
-    "TrainingPlan",
-    "compare",
-    "compare_training",
-    "environment",
-    "estimate",
-]
+__all__ = ["PEERS", "PeerTable", "Plan", "Row", "compare", "environment", "estimate"]

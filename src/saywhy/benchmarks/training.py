@@ -5,7 +5,7 @@ turns step by step, so that a busy machine slows both alike. They differ in whic
 it is padded, so their losses are not the same numbers; the table says how far apart the epochs' means are.
 
 Example:
-    >>> from saywhy.benchmarks import TrainingPlan, compare_training
+    >>> from saywhy.benchmarks.training import TrainingPlan, compare_training
     >>> compare_training(TrainingPlan(data="composed", epochs=2)).speedup                # doctest: +SKIP
     3.4
 """

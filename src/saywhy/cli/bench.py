@@ -119,7 +119,7 @@ def training(
 
     [bold]saywhy bench training rnp --data planted-reviews --epochs 4[/bold]
     """
-    from saywhy.benchmarks import TrainingPlan, compare_training
+    from saywhy.benchmarks.training import TrainingPlan, compare_training
 
     plan = TrainingPlan(
         data=data,

@@ -12,7 +12,6 @@ from saywhy.metrics.base import register
 from saywhy.metrics.parts import Contributions, Parts
 from saywhy.metrics.rationale_accuracy import RationalizerMetric
 from saywhy.metrics.trial import Trial
-from saywhy.models.rationale_probes import estimate_slopes
 from saywhy.ops.bootstrap import quantile_rows
 
 __all__ = ["Lipschitz"]
@@ -51,6 +50,8 @@ class Lipschitz(RationalizerMetric):
 
     def measure(self, trial: Trial) -> Parts:
         """The slope at each text."""
+        from saywhy.models.rationale_probes import estimate_slopes
+
         bench = trial.bench
         self.check(bench)
         model: Any = bench.model

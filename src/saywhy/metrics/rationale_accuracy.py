@@ -11,8 +11,6 @@ from saywhy.errors import CapabilityError, DataError
 from saywhy.metrics.base import Metric, check_option, register
 from saywhy.metrics.parts import Contributions, Parts
 from saywhy.metrics.trial import Trial, Workbench
-from saywhy.models.rationale_probes import judge_rationales
-from saywhy.models.rationales import rationalizer_of
 from saywhy.types import Example
 
 __all__ = ["RationaleAccuracy", "RationaleJudgement", "RationalizerMetric"]
@@ -29,6 +27,8 @@ class RationalizerMetric(Metric):
 
     def check_model(self, bench: Workbench) -> None:
         """Raise an error if the model is no rationalizer."""
+        from saywhy.models.rationales import rationalizer_of
+
         super().check_model(bench)
         model: Any = bench.model
         if getattr(model, "network", None) is None:
@@ -63,6 +63,8 @@ class RationaleJudgement(RationalizerMetric):
 
     def measure(self, trial: Trial) -> Parts:
         """Whether the label is right, and its cross-entropy."""
+        from saywhy.models.rationale_probes import judge_rationales
+
         bench = trial.bench
         self.check(bench)
         model: Any = bench.model

@@ -357,7 +357,8 @@ class _Planner:
         if key not in self._samples:
             with self.source_errors(path):
                 found = load_dataset(data.name, **data.options)
-                examples = list(itertools.islice(found[data.split or found.evaluation_split], _SAMPLE))
+                # Streamed: the rest of a long file need not be read to see what it offers.
+                examples = list(itertools.islice(found.stream(data.split or found.evaluation_split), _SAMPLE))
             self._samples[key] = (found.task, examples)
         return self._samples[key]
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import shutil
 import threading
 import time
 from collections.abc import Iterator, Mapping
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -133,14 +135,23 @@ def _model(where: Mapping[str, str], store: Store) -> Any:
 
 
 def _dataset(config: Mapping[str, Any]) -> Any:
+    """A cell's data; the cells of a study mostly share theirs, so what one has read is there for the next."""
+    data = _load_dataset(json.dumps({key: value for key, value in config.items() if key != "split"}))
+    split = config.get("split")
+    if config["limit"] is not None and split in data.splits:
+        data[split]  # to draw a few examples the whole file is read: once, not for every cell
+    return data
+
+
+@lru_cache(maxsize=2)
+def _load_dataset(config: str) -> Any:
     from saywhy.data import load_dataset
 
-    return load_dataset(config["name"], limit=config["limit"], seed=config["seed"], **config["options"])
+    given = json.loads(config)
+    return load_dataset(given["name"], limit=given["limit"], seed=given["seed"], **given["options"])
 
 
 def _read_log(path: Path) -> list[dict[str, Any]]:
-    import json
-
     return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines() if line.strip()]
 
 
