@@ -10,9 +10,10 @@ import pytest
 from saywhy.errors import CapabilityError, DataError, OptionError
 from saywhy.metrics import Lipschitz, Metric, RationaleAccuracy, RationaleCrossEntropy, evaluate
 from saywhy.metrics.trial import Workbench
+from saywhy.models import TextModel
 from saywhy.models.rationale_probes import assess_rationales, estimate_lipschitz, estimate_slopes
+from saywhy.models.recurrent import build_recurrent
 from saywhy.types import Example
-from tests.metrics.stubs import make_bench, marked
 from tests.objectives.rationalizers import rationalizer, reviews
 
 
@@ -55,6 +56,7 @@ def test_examples_without_what_is_read_are_left_out() -> None:
 def test_mistakes_are_named() -> None:
     with pytest.raises(OptionError, match="reads must be one of gold, selected"):
         RationaleAccuracy(reads="all")
-    bench = make_bench([marked("a good film", [(1, 2)], label="positive")])
-    with pytest.raises(CapabilityError, match="black box"):
-        RationaleAccuracy().check(bench)
+    labels = ("bad", "good")
+    reader = TextModel(*build_recurrent(reviews(4), "text", labels, 0, hidden_size=4), "text", labels)
+    with pytest.raises(CapabilityError, match="no rationalizer"):
+        Lipschitz().check(Workbench(reader, reviews(4)))
