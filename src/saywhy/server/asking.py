@@ -85,6 +85,8 @@ def explain_work(engine: Engine, served: Served, body: ExplainBody) -> Work:
     verdict = body.verdict if isinstance(body.verdict, bool) else body.verdict.model_dump()
     first = sum(word.field == 0 for word in words)
     rows = expected_rows(body.method, explainer, len(words), first * (len(words) - first), bool(verdict))
+    if rows is not None and isinstance(verdict, dict):
+        rows *= 1 + verdict["seeds"]  # each is a whole run
     _check_rows(engine, rows)
     question = Question(example, body.method, options, body.target, body.against, body.seed, verdict, body.truncation)
     facts = {
