@@ -76,6 +76,9 @@ class Engine:
     settings: Settings
     meters: Meters = field(default_factory=Meters)
     closing: bool = False
+    """No new jobs are taken; who is connected may still ask."""
+    stopped: bool = False
+    """Nothing is taken any more."""
 
     def __post_init__(self) -> None:
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -187,14 +190,23 @@ class Engine:
     async def stop(self) -> None:
         """Take no new work, give what runs a little time, then stop it; who waits is told."""
         self.closing = True
-        futures = [flight.future for flight in self._open]
-        answered = asyncio.wait(futures, timeout=self.settings.grace) if futures else asyncio.sleep(0)
-        await asyncio.gather(self.jobs.finish(self.settings.grace), answered)
+        await asyncio.gather(self.jobs.finish(self.settings.grace), self._answered(self.settings.grace))
+        self.stopped = True
         for flight in self._open:
             flight.ticket.cancelled = True
             if not flight.future.done():
                 flight.future.set_exception(_closed())
                 flight.future.exception()
+
+    async def _answered(self, seconds: float) -> None:
+        """Wait until nobody waits for a model, or the time is over; some may still come."""
+        loop = asyncio.get_running_loop()
+        end = loop.time() + seconds
+        while (left := end - loop.time()) > 0:
+            wanted = [flight.future for flight in self._open if flight.waiters]
+            if not wanted:
+                return
+            await asyncio.wait(wanted, timeout=left)
 
     def close(self) -> None:
         """End the lanes and write what is not written yet."""

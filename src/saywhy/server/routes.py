@@ -171,7 +171,7 @@ async def _respond(
 ) -> Response:
     """Do the work while the request waits, or start a job for it."""
     engine = engine_of(request)
-    if engine.closing:
+    if engine.stopped:
         raise Problem("busy", "the server is stopping", status=503)
     if wait is None:
         wait = all(not work.long or engine.known(work) for work in works)
