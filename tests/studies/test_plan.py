@@ -90,6 +90,14 @@ def test_steps_that_train_further_and_steps_that_wait_for_each_other() -> None:
         )
 
 
+def test_a_step_may_bear_the_name_of_its_network() -> None:
+    named = {"data": DATA, "model": "text-transformer", "options": {"epochs": 1}}
+    plan, _ = plan_study(study(train={"text-transformer": named}, evaluate__truth__model="text-transformer"))
+    trained = [cell for cell in plan.cells if cell.kind == "train"]
+    assert {cell.config["model"] for cell in trained} == {"text-transformer"}
+    assert not any(cell.needs for cell in trained)
+
+
 def test_only_takes_what_is_named_and_what_it_needs() -> None:
     chosen = titles(study(), only=["gradient", "seed 1"])
     assert chosen == ["train plain · seed 1", "evaluate plain · planted-reviews · gradient · seed 1"]

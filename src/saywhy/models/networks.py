@@ -7,6 +7,7 @@ from functools import partial
 from typing import Any, TypeAlias
 
 from saywhy.models import diffmask, smat_attention  # noqa: F401 - what a saved network may hold
+from saywhy.models.cage import build_cage
 from saywhy.models.decomposable_attention import build_decomposable_attention
 from saywhy.models.esim import build_esim
 from saywhy.models.infersent import build_infersent
@@ -66,6 +67,13 @@ networks.register(
     tasks=_ALL[:3],
     facts={"epochs": 10, "learning_rate": 1e-3, "batch_size": 32},
 )(build_mpii)
+networks.register(
+    "cage",
+    family="self-explaining",
+    tasks=_ALL[:3],
+    paper="Rajani et al. 2019",
+    facts={"epochs": 10, "learning_rate": 1e-3, "batch_size": 32},
+)(build_cage)
 networks.register(
     "minilm",
     family="pretrained",

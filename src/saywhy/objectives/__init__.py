@@ -5,6 +5,7 @@ from __future__ import annotations
 from saywhy.objectives import (  # noqa: F401 - they register themselves
     a2i,
     a2r,
+    cage,
     cr,
     diffmask,
     dmr,

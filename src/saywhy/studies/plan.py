@@ -177,7 +177,9 @@ class _Planner:
 
     def _bases(self, model: str) -> list[list[Cell]]:
         """The models of another step to start from, seeds grouped; an empty group where there is none."""
-        if model not in self.study.train:
+        # A step may bear the name of the network that it trains.
+        own = bool(self._open) and model == self._open[-1] and model in networks
+        if model not in self.study.train or own:
             return [[]]
         groups: dict[str, list[Cell]] = {}
         for cell in self.train(model):
