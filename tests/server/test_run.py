@@ -28,7 +28,7 @@ FUNCTION = """
 import time
 
 def slow(texts):
-    time.sleep(0.2)
+    time.sleep(0.4)
     return [[0.9, 0.1] if "good" in text else [0.2, 0.8] for text in texts]
 
 slow.labels = ["yes", "no"]
@@ -66,7 +66,7 @@ def test_sigterm_answers_what_was_asked_and_a_restart_knows_it(tmp_path: Path) -
             stream = pool.submit(httpx.get, f"{url}api/jobs/{job['id']}/events", timeout=60)
             body = {**good, "method": "leave-one-out", "verdict": True}
             asked = pool.submit(httpx.post, f"{url}api/explain", json=body, timeout=60)
-            time.sleep(1.0)
+            time.sleep(0.7)
             assert not asked.done()
             server.send_signal(signal.SIGTERM)
             assert asked.result().status_code == 200
