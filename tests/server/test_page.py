@@ -30,7 +30,7 @@ def test_a_text_is_typed_and_explained(watched: Watched) -> None:
     page.select_option("#model", "weigher")
     page.fill("#text-0", TEXT)
     page.wait_for_selector("#prediction strong:has-text('yes')")  # without being asked
-    page.click(".chip:has-text('leave-one-out')") if not _pressed(page, "leave-one-out") else None
+    expect(page.locator(".chip[data-method='leave-one-out']")).to_have_attribute("aria-pressed", "true")
     page.keyboard.press("Control+Enter")
     card = page.locator(".card", has_text="leave-one-out")
     card.locator(".verdict").wait_for()
@@ -47,12 +47,6 @@ def test_a_text_is_typed_and_explained(watched: Watched) -> None:
     assert page.locator("#tip").inner_text().startswith("+")
     card.locator("summary", has_text="All scores").click()
     assert card.locator(".scores tbody tr").count() == card.locator(".w").count()
-
-
-def _pressed(page: Any, method: str) -> bool:
-    chip = page.locator(f".chip[data-method='{method}']")
-    chip.wait_for()
-    return bool(chip.get_attribute("aria-pressed") == "true")
 
 
 def test_three_methods_stand_side_by_side(watched: Watched) -> None:
@@ -176,9 +170,7 @@ def test_a_link_restores_everything(watched: Watched, browser: Any, address: str
     page.click("#settings summary")
     page.select_option("#target", "no")
     page.fill("#seed", "7")
-    page.select_option("#option-leave-one-out-output", "logit") if page.locator(
-        "#option-leave-one-out-output option[value=logit]"
-    ).count() else page.select_option("#option-leave-one-out-output", index=1)
+    page.select_option("#option-leave-one-out-output", "logit")
     page.keyboard.press("Control+Enter")
     page.locator(".aside", has_text="why no").wait_for()
     link = page.url
