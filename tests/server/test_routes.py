@@ -251,3 +251,18 @@ def test_figures(models: dict[str, TextModel]) -> None:
     assert "made-up" not in text
     assert "saywhy_batch_size_count 1" in text
     assert int(text.split("process_resident_memory_bytes ")[-1].split()[0]) > 10**7
+
+
+def test_two_black_boxes_that_look_alike_do_not_share_answers() -> None:
+    def liking(word: str) -> Any:
+        return lambda texts: [[0.9, 0.1] if word in text else [0.2, 0.8] for text in texts]
+
+    # Neither word stands in the texts that a fingerprint is taken from.
+    boxes = {word: saywhy.load(liking(word), labels=["yes", "no"]) for word in ("zebra", "gnu")}
+    assert len({model.fingerprint for model in boxes.values()}) == 1
+    with TestClient(make_app(boxes), base_url="http://127.0.0.1") as client:
+        asked = {"input": {"texts": ["a zebra and a gnu"]}, "method": "leave-one-out", "verdict": False}
+        scores = [
+            client.post("/api/explain", json={"model": word, **asked}).json()["explanation"]["scores"] for word in boxes
+        ]
+    assert scores[0] != scores[1]

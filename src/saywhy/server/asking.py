@@ -105,7 +105,7 @@ def explain_work(engine: Engine, served: Served, body: ExplainBody) -> Work:
         explain_together,
         question,
         group=("explain", body.method, options, body.seed, json.dumps(verdict), body.truncation),
-        key=content_key("explain", served.fingerprint, facts),
+        key=content_key("explain", served.identity, facts),
         expected=rows,
         long=is_long(body.method, rows, len(words)),
     )
@@ -156,7 +156,7 @@ def evaluate_work(engine: Engine, body: EvaluateBody) -> Work:
         served,
         _evaluate,
         (example, body),
-        key=content_key("evaluate", served.fingerprint, facts),
+        key=content_key("evaluate", served.identity, facts),
         expected=rows,
         long=long or rows * len(words) > 20_000,
     )
@@ -202,7 +202,7 @@ def counterfactual_work(engine: Engine, body: CounterfactualBody) -> Work:
     if served.task == "span-qa":
         raise Problem("input", "a span-qa model answers with a part of the text; there is no label to turn", "model")
     facts = {**body.model_dump(exclude={"model", "wait"}), "texts": example.texts}
-    key = content_key("counterfactual", served.fingerprint, facts)
+    key = content_key("counterfactual", served.identity, facts)
     return Work(served, _counterfactual, (example, body), key=key, expected=body.budget, long=True)
 
 

@@ -67,6 +67,9 @@ class Served:
         self.fingerprint = model.fingerprint
         self.task = model.task.name
         self.black_box = isinstance(model, BlackBox)
+        # Two functions may agree on all that a fingerprint asks them.
+        self.identity = f"{self.fingerprint} {name}" if self.black_box else self.fingerprint
+        """What results are kept by."""
         self.capabilities = sorted(model.capabilities)
         self.checked: dict[Any, Any] = {}
         """Explainers that were found to work here, by method and options."""
