@@ -8,6 +8,7 @@ import pytest
 import torch
 import transformers
 
+import saywhy
 from saywhy.errors import OptionError
 from saywhy.models.text_transformer import SPECIAL_TOKENS, build_text_transformer, train_tokenizer
 from saywhy.types import Example
@@ -107,3 +108,32 @@ def test_wrong_options() -> None:
         build("story")
     with pytest.raises(OptionError, match="at least two labels"):
         build_text_transformer(EXAMPLES, "text", ("only",), 0)
+
+
+@pytest.mark.parametrize("architecture", ["bert", "gpt2", "llama"])
+def test_architectures_learn_and_are_explained(architecture: str, tmp_path: Path) -> None:
+    model = saywhy.train(
+        "plain",
+        data=EXAMPLES * 4,
+        model="text-transformer",
+        epochs=14,
+        learning_rate=3e-3,
+        batch_size=6,
+        quiet=True,
+        model_options={"architecture": architecture, "width": 32, "heads": 2, "vocabulary_size": 120},
+    )
+    model.save(tmp_path)
+    again = saywhy.load(tmp_path)
+    assert type(again.network).__name__.lower().startswith(architecture)
+    assert {"attention", "embeddings"} <= again.capabilities
+    good = [p.probabilities[1] for p in again.predict(TEXTS[:3])]
+    assert min(good[0], good[2]) > good[1] + 0.05
+    for method in ("attention", "input-x-gradient", "deeplift"):
+        assert saywhy.explain(again, TEXTS[0], method).words
+
+
+def test_decoders_have_no_head_for_choices() -> None:
+    with pytest.raises(OptionError, match="there is no gpt2 for choices"):
+        build("choices", architecture="gpt2")
+    with pytest.raises(OptionError, match="unknown architecture 'mamba'"):
+        build(architecture="mamba")

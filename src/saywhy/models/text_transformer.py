@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, NamedTuple
 
 import torch
 
@@ -30,6 +30,7 @@ def build_text_transformer(
     labels: Sequence[str],
     seed: int,
     *,
+    architecture: str = "bert",
     layers: int = 2,
     width: int = 128,
     heads: int = 4,
@@ -38,13 +39,14 @@ def build_text_transformer(
     max_length: int = 512,
     dropout: float = 0.1,
 ) -> tuple[Any, Any]:
-    """A small BERT from scratch, with its own tokenizer; learns planted corpora in a minute.
+    """A small BERT, GPT-2 or Llama from scratch, with its own tokenizer; learns planted corpora in a minute.
 
     Args:
         examples: the training examples; the tokenizer is trained on their texts and choices.
         task: ``text``, ``pair``, ``choices`` or ``span-qa``.
         labels: names of the classes.
         seed: of the initial weights.
+        architecture: ``bert``; or ``gpt2`` or ``llama``, which read from left to right and decide at the last piece.
         layers: number of blocks.
         width: size of the hidden states; the feed-forward part is twice as wide.
         heads: attention heads a block.
@@ -58,27 +60,97 @@ def build_text_transformer(
     """
     import transformers
 
+    if architecture not in _CONFIGURATIONS:
+        raise OptionError(f"unknown architecture {architecture!r}; use one of {', '.join(_CONFIGURATIONS)}")
     if width % heads:
         raise OptionError(f"width must be a multiple of heads, not {width} and {heads}")
-    texts = (text for example in examples for text in example.fields)
-    tokenizer = train_tokenizer(texts, vocabulary_size=vocabulary_size, lower_case=lower_case, max_length=max_length)
     name, extra = head_arguments(task, labels)
-    config = transformers.BertConfig(
+    kind = getattr(transformers, _CONFIGURATIONS[architecture].prefix + name, None)
+    if kind is None:
+        raise OptionError(f"there is no {architecture} for {task}; use architecture='bert'")
+    texts = (text for example in examples for text in example.fields)
+    tokenizer = train_tokenizer(
+        texts,
+        vocabulary_size=vocabulary_size,
+        lower_case=lower_case,
+        max_length=max_length,
+        type_ids=architecture == "bert",
+    )
+    config = _CONFIGURATIONS[architecture].make(
+        layers,
+        width,
+        heads,
+        dropout,
         vocab_size=len(tokenizer),
-        hidden_size=width,
-        num_hidden_layers=layers,
-        num_attention_heads=heads,
-        intermediate_size=2 * width,
         max_position_embeddings=max_length,
-        hidden_dropout_prob=dropout,
-        attention_probs_dropout_prob=dropout,
         pad_token_id=tokenizer.pad_token_id,
         **extra,
     )
     with global_seed(seed, "text-transformer"):
-        network = getattr(transformers, f"Bert{name}")(config)
+        network = kind(config)
         draw_linears(network)
     return network, tokenizer
+
+
+def _bert(layers: int, width: int, heads: int, dropout: float, **facts: Any) -> Any:
+    import transformers
+
+    return transformers.BertConfig(
+        hidden_size=width,
+        num_hidden_layers=layers,
+        num_attention_heads=heads,
+        intermediate_size=2 * width,
+        hidden_dropout_prob=dropout,
+        attention_probs_dropout_prob=dropout,
+        **facts,
+    )
+
+
+def _gpt2(layers: int, width: int, heads: int, dropout: float, **facts: Any) -> Any:
+    import transformers
+
+    return transformers.GPT2Config(
+        n_embd=width,
+        n_layer=layers,
+        n_head=heads,
+        n_inner=2 * width,
+        resid_pdrop=dropout,
+        embd_pdrop=dropout,
+        attn_pdrop=dropout,
+        initializer_range=width**-0.5,  # its layers are no linear ones that `draw_linears` would find
+        bos_token_id=None,
+        eos_token_id=None,
+        **facts,
+    )
+
+
+def _llama(layers: int, width: int, heads: int, dropout: float, **facts: Any) -> Any:
+    import transformers
+
+    return transformers.LlamaConfig(
+        hidden_size=width,
+        num_hidden_layers=layers,
+        num_attention_heads=heads,
+        # As in its larger kin, two heads share their keys.
+        num_key_value_heads=heads // 2 if heads % 2 == 0 else heads,
+        intermediate_size=2 * width,
+        attention_dropout=dropout,
+        bos_token_id=None,
+        eos_token_id=None,
+        **facts,
+    )
+
+
+class _Architecture(NamedTuple):
+    prefix: str
+    make: Callable[..., Any]
+
+
+_CONFIGURATIONS = {
+    "bert": _Architecture("Bert", _bert),
+    "gpt2": _Architecture("GPT2", _gpt2),
+    "llama": _Architecture("Llama", _llama),
+}
 
 
 def draw_linears(network: torch.nn.Module) -> None:
@@ -109,7 +181,9 @@ def head_arguments(task: str, labels: Sequence[str]) -> tuple[str, dict[str, Any
     return names[task], extra
 
 
-def train_tokenizer(texts: Iterable[str], *, vocabulary_size: int, lower_case: bool, max_length: int) -> Any:
+def train_tokenizer(
+    texts: Iterable[str], *, vocabulary_size: int, lower_case: bool, max_length: int, type_ids: bool = True
+) -> Any:
     """A WordPiece tokenizer for these texts, with BERT's template for one text and for a pair.
 
     The library's WordPiece trainer gives another vocabulary in every process, because it numbers the pieces in the
@@ -136,7 +210,7 @@ def train_tokenizer(texts: Iterable[str], *, vocabulary_size: int, lower_case: b
     known = [*SPECIAL_TOKENS, *sorted(letters), *ranked][: max(vocabulary_size, len(SPECIAL_TOKENS))]
     tokenizer = Tokenizer(models.WordPiece({piece: i for i, piece in enumerate(known)}, unk_token="[UNK]"))
     tokenizer.normalizer, tokenizer.pre_tokenizer, tokenizer.decoder = normalizer, splitter, decoders.WordPiece()
-    return wrap_tokenizer(tokenizer, "[CLS] $A [SEP]", "[CLS] $A [SEP] $B:1 [SEP]:1", max_length)
+    return wrap_tokenizer(tokenizer, "[CLS] $A [SEP]", "[CLS] $A [SEP] $B:1 [SEP]:1", max_length, type_ids=type_ids)
 
 
 def wrap_tokenizer(tokenizer: Any, single: str, pair: str, max_length: int | None, *, type_ids: bool = True) -> Any:
