@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from saywhy.ops import bootstrap
-from saywhy.ops.bootstrap import bootstrap_interval, paired_difference, resampled_means
+from saywhy.ops.bootstrap import bootstrap_interval, paired_difference, quantile_rows, resampled_means
 
 
 def test_interval_of_a_mean_has_the_width_theory_gives():
@@ -86,3 +86,27 @@ def test_arguments_are_left_alone():
     before = rows.copy()
     bootstrap_interval(rows)
     np.testing.assert_array_equal(rows, before)
+
+
+@pytest.mark.parametrize("share", [0.25, 0.5, 0.9, 1.0])
+@pytest.mark.parametrize("n", [1, 2, 7, 400, 3000])
+def test_a_quantile_is_numpys_whatever_the_number_of_values(n: int, share: float) -> None:
+    values = np.random.default_rng(n).normal(size=n).round(3 if n == 400 else 12)
+    rows, statistic = quantile_rows(values, share)
+    assert rows.shape[1] <= 513
+    found = bootstrap_interval(rows, statistic, samples=200)
+    assert found.value == np.quantile(values, share, method="inverted_cdf")
+    assert found.low <= found.value <= found.high
+    assert values.min() <= found.low <= found.high <= values.max()
+
+
+def test_the_interval_of_a_median_is_that_of_resampled_medians() -> None:
+    values = np.random.default_rng(5).exponential(size=101)
+    rows, statistic = quantile_rows(values, 0.5)
+    found = bootstrap_interval(rows, statistic, samples=2000, seed=1)
+    rng = np.random.default_rng(9)
+    medians = np.median(values[rng.integers(0, 101, (2000, 101))], axis=1)
+    assert found.low == pytest.approx(np.quantile(medians, 0.025), abs=0.05)
+    assert found.high == pytest.approx(np.quantile(medians, 0.975), abs=0.05)
+    with pytest.raises(ValueError, match="share above 0"):
+        quantile_rows(values, 0.0)

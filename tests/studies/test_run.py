@@ -238,3 +238,21 @@ def test_ray_gives_the_same_table(reference: tuple[Path, StudyResult], tmp_path:
     folder, expected = reference
     assert start(folder, tmp_path, "ray", 2).wait() == 0
     assert run_study(folder / "study.yaml", out=tmp_path).table == expected.table
+
+
+def test_cells_that_share_data_read_it_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    import saywhy.data
+
+    read: list[str] = []
+    load_dataset = saywhy.data.load_dataset
+
+    def counted(name: str, **options: Any) -> Any:
+        read.append(name)
+        return load_dataset(name, **options)
+
+    monkeypatch.setattr(saywhy.data, "load_dataset", counted)
+    run_study(study(seeds=[0, 1]), out=tmp_path / "first")
+    assert len(read) == 1
+    # The next study reads anew: files may have changed.
+    run_study(study(seeds=[3]), out=tmp_path / "second")
+    assert len(read) == 2

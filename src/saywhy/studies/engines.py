@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from typing import Any, Protocol
 
 from saywhy.errors import OptionError, SayWhyError
-from saywhy.studies.work import do_cell, watch_parent
+from saywhy.studies.work import do_cell, forget_data, watch_parent
 
 __all__ = ["ENGINES", "Engine", "Piece", "ProcessEngine", "RayEngine", "SerialEngine", "open_engine"]
 
@@ -114,7 +114,8 @@ class SerialEngine:
         return [(cell, None)]
 
     def close(self) -> None:
-        """Nothing to let go of."""
+        """Let go of the data that was read."""
+        forget_data()
 
 
 class ProcessEngine:

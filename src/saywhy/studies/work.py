@@ -16,7 +16,7 @@ from typing import Any
 from saywhy.studies.cells import Cell, Store
 from saywhy.studies.references import follow_references
 
-__all__ = ["do_cell", "torch_threads", "watch_parent"]
+__all__ = ["do_cell", "forget_data", "torch_threads", "watch_parent"]
 
 
 def do_cell(given: Mapping[str, Any], root: str) -> str:
@@ -141,6 +141,11 @@ def _dataset(config: Mapping[str, Any]) -> Any:
     if config["limit"] is not None and split in data.splits:
         data[split]  # to draw a few examples the whole file is read: once, not for every cell
     return data
+
+
+def forget_data() -> None:
+    """Let go of the data that cells have read in this process; files may be others the next time."""
+    _load_dataset.cache_clear()
 
 
 @lru_cache(maxsize=2)
