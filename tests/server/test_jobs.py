@@ -235,8 +235,8 @@ def test_when_told_to_stop_everybody_gets_an_answer(slow: Slow) -> None:
             streams = [asyncio.ensure_future(client.get(f"/api/jobs/{j['id']}/events")) for j in (job, queued)]
             short = asyncio.ensure_future(client.post("/api/explain", json=quick_body()))
             endless = asyncio.ensure_future(client.post("/api/explain", json=long_body("third " + LONG, wait=True)))
+            # Asked, and usually not answered yet: a busy machine may be slower here than the model there.
             await asyncio.sleep(0.3)
-            assert not short.done()
             stop()
             return [await each for each in (*streams, short, endless)]
 
