@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from saywhy.cli import main
-from tests.objectives.rationalizers import reviews
+from tests.objectives.rationalizers import FILL, reviews
 
 SMALL = "encoder_options={hidden_size: 12, embedding_size: 16}"
 
@@ -19,15 +19,18 @@ SMALL = "encoder_options={hidden_size: 12, embedding_size: 16}"
 def write_reviews(folder: Path) -> Path:
     target = folder / "reviews.jsonl"
     lines = []
-    for e in reviews(96):
+    for i, e in enumerate(reviews(240)):
         (span,) = e.rationales[0]
-        lines.append({"text": e.texts[0], "label": e.label, "rationale": [[span.start, span.end]]})
+        # The deciding word stands at another place in every text: a selector of places would not find it.
+        before = "".join(f"{phrase} " for phrase in FILL[: i // 2 % 5])
+        place = [span.start + len(before), span.end + len(before)]
+        lines.append({"text": before + e.texts[0], "label": e.label, "rationale": [place]})
     target.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
     return target
 
 
 def train_arguments(data: Path, out: Path) -> list[str]:
-    found = ["train", "ver", "--data", str(data), "--out", str(out), "--epochs", "12", "--batch-size", "16"]
+    found = ["train", "ver", "--data", str(data), "--out", str(out), "--epochs", "25", "--batch-size", "16"]
     found += ["--learning-rate", "0.01", "--model-option", SMALL, "--json"]
     for option in ("target_sparsity=0.15", "anneal=0.4", "lambda2=0.1", "probes=true"):
         found += ["--option", option]
@@ -69,7 +72,7 @@ def test_from_training_to_a_page_each_in_a_process_of_its_own(
     assert set(found) == set(metrics.split(","))
     assert found["accuracy"] > 0.9
     assert found["rationale-accuracy"] > 0.9
-    assert found["token-f1"] > 0.5
+    assert found["token-f1"] > 0.35  # one word decides and about three are selected: with it 0.5, without it 0
     clean = tmp_path / "clean.parquet"
     facts = json.loads(elsewhere(["rationalize", model, "--data", str(data), "--out", str(clean), "--json"]))
     assert clean.exists()
@@ -81,7 +84,7 @@ def test_from_training_to_a_page_each_in_a_process_of_its_own(
 def test_what_was_trained_is_loaded_and_explained(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     data, model = write_reviews(tmp_path), tmp_path / "ver"
     arguments = train_arguments(data, model)
-    arguments[arguments.index("12")] = "2"
+    arguments[arguments.index("25")] = "2"
     told = in_process(arguments, capsys)
     page = tmp_path / "why.html"
     why = in_process(["explain", str(model), "it was superb then", "--json", "--html", str(page)], capsys)
