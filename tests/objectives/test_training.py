@@ -161,7 +161,7 @@ def test_cut_texts_are_reported_once() -> None:
     [
         ({"model": "nosuchmodel"}, Exception, "nosuchmodel"),
         ({"temperature": 3}, OptionError, "objective 'plain' has no option temperature; it has none"),
-        ({"model_options": {"depth": 3}}, OptionError, "'text-transformer' has no option depth; it has architecture, dropout"),
+        ({"model_options": {"depth": 3}}, OptionError, "'text-transformer' has no option depth; it has architecture"),
         ({"data_options": {"size": "demo"}}, OptionError, "data_options go with"),
         ({"data": "nosuchdata"}, UnknownNameError, "nosuchdata"),
         ({"data": reviews(1)}, DataError, "0 examples to train on"),
