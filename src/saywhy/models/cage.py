@@ -14,12 +14,15 @@ from transformers.modeling_outputs import SequenceClassifierOutput
 
 from saywhy.errors import OptionError
 from saywhy.models.mpii_building import build_encoder, decoder_words
-from saywhy.models.sentences import Generated
+from saywhy.models.sentences import Generated, decided_once, log_likelihood
 from saywhy.models.text_transformer import head_arguments
 from saywhy.ops.randomness import global_seed
 from saywhy.types import Example
 
 __all__ = ["CageConfig", "CageForMultipleChoice", "CageForSequenceClassification", "CageNetwork", "build_cage"]
+
+_ASKED, _SAID, _CHOICE, _NOWHERE = range(4)
+"""Where a piece comes in a row that the reader is shown: the question, the explanation, the choice, or not at all."""
 
 
 class CageConfig(transformers.PretrainedConfig):
@@ -176,35 +179,32 @@ class CageNetwork(transformers.PreTrainedModel):
         said = torch.cat([said, torch.full_like(ids[:, :1], self.config.end_id)], dim=1)
         heard = nn.functional.embedding(said, cast(nn.Embedding, self.get_input_embeddings()).weight)
         pool = torch.cat([vectors, heard], dim=1)
-        outside = torch.full_like(types, 3).masked_fill(real == 0, 9)
-        spoken = torch.ones_like(said).masked_fill(said == self.config.pad_id, 9)
+        spoken = torch.full_like(said, _SAID).masked_fill(said == self.config.pad_id, _NOWHERE)
         if not self.joint_choices:
-            places = torch.cat([torch.zeros_like(types).masked_fill(real == 0, 9), spoken], dim=1)
+            places = torch.cat([torch.where(real > 0, _ASKED, _NOWHERE), spoken], dim=1)
             segments = torch.cat([types, torch.ones_like(said)], dim=1)
             return self.classifier(self.dropout(self._first(pool, places, segments)))
         numbers = torch.arange(1, self.config.num_choices + 1, device=types.device)
         present = numbers <= types.amax(1, keepdim=True)
         # A row without any choice decides nothing, but must not have a softmax over nothing.
         present = present | ~present.any(1, keepdim=True)
-        asked = (types == 0) & (real > 0)
+        asked = ((types == 0) & (real > 0)).unsqueeze(1)
         own = types.unsqueeze(1) == numbers[:, None]
-        tables = torch.where(own & (real > 0).unsqueeze(1), outside.unsqueeze(1), 9)
-        tables = torch.where(asked.unsqueeze(1), 0, tables)
-        places = torch.cat([tables, spoken.unsqueeze(1).expand(-1, len(numbers), -1)], dim=2)
+        inputs = torch.where(asked, _ASKED, torch.where(own, _CHOICE, _NOWHERE))
+        places = torch.cat([inputs, spoken.unsqueeze(1).expand(-1, len(numbers), -1)], dim=2)
         row, number = present.nonzero(as_tuple=True)
         chosen = places[row, number]
-        states = self._first(pool[row], chosen, (chosen == 3).long())
+        states = self._first(pool[row], chosen, (chosen == _CHOICE).long())
         logits = pool.new_full(present.shape, -torch.inf)
         return logits.index_put((row, number), self.classifier(self.dropout(states)).squeeze(-1))
 
     def _first(self, pool: Tensor, places: Tensor, segments: Tensor) -> Tensor:
-        """The reader's first state of rows that are put together: by place, 9 left out, otherwise in their order."""
+        """The reader's first state of rows that are put together from a pool of vectors, place after place."""
         order = torch.argsort(places, dim=1, stable=True)
-        order = order[:, : max(1, int((places < 9).sum(1).max()))]
-        sorted_places = places.gather(1, order)
+        order = order[:, : max(1, int((places < _NOWHERE).sum(1).max()))]
         inputs: dict[str, Tensor] = {
             "inputs_embeds": pool.gather(1, order.unsqueeze(-1).expand(-1, -1, pool.shape[-1])),
-            "attention_mask": (sorted_places < 9).long(),
+            "attention_mask": (places.gather(1, order) < _NOWHERE).long(),
         }
         if getattr(self.encoder.config, "type_vocab_size", 0) > 1:
             inputs["token_type_ids"] = segments.gather(1, order).clamp_max(1)
@@ -225,17 +225,13 @@ class CageNetwork(transformers.PreTrainedModel):
             raise OptionError("cage writes the likeliest pieces; beams are for mpii")
         with torch.no_grad():
             ids, total = self.write(input_ids, attention_mask)
-        return self._generated(ids, self.decide(ids, input_ids, attention_mask, token_type_ids), total)
+        return decided_once(ids, self.decide(ids, input_ids, attention_mask, token_type_ids), total, self.config.pad_id)
 
     def follow(self, ids: Tensor, **inputs: Any) -> Generated:
         """What is decided about sentences ids N x T that are put into its mouth."""
         scores = self.word_scores(ids, inputs["input_ids"], inputs.get("attention_mask"))
-        given = scores.log_softmax(-1).gather(-1, ids.unsqueeze(-1)).squeeze(-1)
-        return self._generated(ids, self.decide(ids, **inputs), (given * (ids != self.config.pad_id)).sum(1))
-
-    def _generated(self, ids: Tensor, logits: Tensor, total: Tensor) -> Generated:
-        steps = logits.unsqueeze(1).expand(-1, ids.shape[1] + 1, -1)
-        return Generated(ids, (ids != self.config.pad_id).sum(1), logits, steps, total)
+        pad = self.config.pad_id
+        return decided_once(ids, self.decide(ids, **inputs), log_likelihood(scores, ids, pad), pad)
 
     def forward(
         self,

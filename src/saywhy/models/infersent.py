@@ -14,7 +14,7 @@ from transformers.modeling_outputs import SequenceClassifierOutput
 from saywhy.errors import OptionError
 from saywhy.models.mpii_building import decoder_words
 from saywhy.models.recurrent import build_recurrent
-from saywhy.models.sentences import Generated
+from saywhy.models.sentences import Generated, decided_once, log_likelihood
 from saywhy.models.text_transformer import head_arguments
 from saywhy.ops.randomness import global_seed
 from saywhy.types import Example
@@ -156,7 +156,7 @@ class InfersentForSequenceClassification(transformers.PreTrainedModel):
             alive = alive & (word != self.config.end_id)
             if not bool(alive.any()):
                 break
-        return self._generated(torch.stack(ids, dim=1), logits, total)
+        return decided_once(torch.stack(ids, dim=1), logits, total, self.config.pad_id)
 
     def follow(self, ids: Tensor, **inputs: Any) -> Generated:
         """The label does not hear what is said: it stays, whatever is put into its mouth."""
@@ -164,12 +164,8 @@ class InfersentForSequenceClassification(transformers.PreTrainedModel):
         logits = self.classifier(compared)
         read = torch.cat([self.label_words(logits.argmax(-1)).unsqueeze(1), ids[:, :-1]], dim=1)
         scores, _ = self._write(read, compared, self._begin(both))
-        given = scores.log_softmax(-1).gather(-1, ids.unsqueeze(-1)).squeeze(-1)
-        return self._generated(ids, logits, (given * (ids != self.config.pad_id)).sum(1))
-
-    def _generated(self, ids: Tensor, logits: Tensor, total: Tensor) -> Generated:
-        steps = logits.unsqueeze(1).expand(-1, ids.shape[1] + 1, -1)
-        return Generated(ids, (ids != self.config.pad_id).sum(1), logits, steps, total)
+        pad = self.config.pad_id
+        return decided_once(ids, logits, log_likelihood(scores, ids, pad), pad)
 
     def forward(
         self, input_ids: Tensor, attention_mask: Tensor | None = None, labels: Tensor | None = None, **_: Any

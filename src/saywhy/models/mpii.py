@@ -12,7 +12,7 @@ from transformers.modeling_outputs import SequenceClassifierOutput
 
 from saywhy.errors import OptionError
 from saywhy.models.beam import beam_search
-from saywhy.models.sentences import Generated
+from saywhy.models.sentences import Generated, log_likelihood
 from saywhy.models.stepwise import INTEGRATIONS, ChoiceLabels, ClassLabels, Memory, StepwiseIntegration
 
 __all__ = ["FEEDBACKS", "MpiiConfig", "MpiiForMultipleChoice", "MpiiForSequenceClassification", "MpiiNetwork"]
@@ -205,11 +205,9 @@ class MpiiNetwork(transformers.PreTrainedModel):
     def follow(self, ids: Tensor, **inputs: Any) -> Generated:
         """What the label becomes when the sentences ids N x T are put into its mouth."""
         scores, steps = self.teach(ids, **inputs)
-        real = ids != self.config.pad_id
-        lengths = real.sum(1)
-        given = scores.log_softmax(-1).gather(-1, ids.unsqueeze(-1)).squeeze(-1)
+        lengths = (ids != self.config.pad_id).sum(1)
         final = steps[torch.arange(len(ids), device=ids.device), lengths]
-        return Generated(ids, lengths, final, steps, (given * real).sum(1))
+        return Generated(ids, lengths, final, steps, log_likelihood(scores, ids, self.config.pad_id))
 
     def generate(
         self,

@@ -30,7 +30,9 @@ __all__ = [
     "Vocabulary",
     "WordVocabulary",
     "count_words",
+    "decided_once",
     "follow",
+    "log_likelihood",
     "pad_sentences",
     "speak",
     "vocabulary_of",
@@ -61,6 +63,18 @@ class Generated:
     steps: Tensor
     log_probability: Tensor
     chances: Tensor | None = None
+
+
+def decided_once(ids: Tensor, logits: Tensor, log_probability: Tensor, pad_id: int) -> Generated:
+    """What was written, N x T, by a network whose label, N x K, does not move from word to word."""
+    steps = logits.unsqueeze(1).expand(-1, ids.shape[1] + 1, -1)
+    return Generated(ids, (ids != pad_id).sum(1), logits, steps, log_probability)
+
+
+def log_likelihood(scores: Tensor, ids: Tensor, pad_id: int) -> Tensor:
+    """Log-probabilities (N,) of sentences ids N x T, from the scores of their words N x T x V."""
+    given = scores.log_softmax(-1).gather(-1, ids.unsqueeze(-1)).squeeze(-1)
+    return (given * (ids != pad_id)).sum(1)
 
 
 class Speaker(Protocol):
