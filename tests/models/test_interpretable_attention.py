@@ -160,6 +160,23 @@ def test_only_the_levels_that_are_asked_for_are_trained(levels: list[str]) -> No
     assert float(model.module.bert.encoder.layer[0].attention.self.query.weight.grad.abs().max()) > 0
 
 
+def test_coefficients_as_heat_maps() -> None:
+    _, module = with_module(levels=["feature", "layer"])
+    with torch.no_grad():
+        module.query[1, 0] += 2.0
+        module.layer[0] = 0.5
+    maps = module.maps()
+    assert list(maps) == ["query coefficients", "key coefficients", "layer coefficients"]
+    layers, heads = module.query.shape[:2]
+    query = np.array(maps["query coefficients"]["values"])
+    expected = np.ones((layers, heads))
+    expected[1, 0] = 3.0
+    np.testing.assert_allclose(query, expected, rtol=1e-6)
+    assert maps["layer coefficients"]["values"][0] == [0.5]
+    assert all(len(m["rows"]) == layers and m["middle"] == 1 for m in maps.values())
+    assert len(maps["key coefficients"]["columns"]) == heads
+
+
 def test_a_text_without_words_and_one_of_one_word() -> None:
     model, module = with_module(norm="sparsemax")
     _, r, _ = explained(model, module, ["", "a", zoo.TEXTS[0]])

@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 import saywhy
 from saywhy.errors import CapabilityError, OptionError
-from saywhy.loop import OptimiserSettings, Step
+from saywhy.loop import OptimiserSettings, Step, read_run
 from saywhy.models import TextModel, load
 from saywhy.models.attention_module import attach, attached, explained_forward
 from saywhy.models.encoding import content_mask
@@ -155,6 +155,8 @@ def test_training_saves_and_resumes_to_the_same_bits(tmp_path: Path, monkeypatch
     text = reviews(1)[0].texts[0]
     one, other = (saywhy.explain(m, text, "ivra") for m in (loaded, whole))
     np.testing.assert_allclose(one.scores, other.scores, atol=1e-6)  # type: ignore[attr-defined]
+    maps = (read_run(tmp_path / "whole") or {})["report"]["maps"]
+    assert any(value != 1.0 for row in maps["head coefficients"]["values"] for value in row)
 
     def stopped(self: Ivra, batch: Any, step: Step) -> Any:
         if step.index == 3:

@@ -4,6 +4,7 @@ import csv
 import json
 import os
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -11,7 +12,14 @@ import pytest
 from saywhy.errors import OptionError
 from saywhy.reports import study as module
 from saywhy.reports.study import study_page, write_study
-from saywhy.reports.study_figures import bar_figures, curve_figures, sweep_figures, training_figures
+from saywhy.reports.study_figures import (
+    bar_figures,
+    curve_figures,
+    gain_figures,
+    map_figures,
+    sweep_figures,
+    training_figures,
+)
 from saywhy.reports.study_parts import ARTICLES, _example, examples, overviews, ran, short
 from saywhy.studies.grids import grids
 from saywhy.studies.work import _example as kept
@@ -170,6 +178,33 @@ def test_long_logs_are_thinned_and_end_where_they_ended(tmp_path: Path) -> None:
     (figure,) = training_figures(type(result)(result.plan, results, tmp_path))
     assert len(Page(figure.plot).all("circle")) <= 61
     assert "1 1.000, 1000 1.000" in figure.plot
+
+
+def test_gains_are_in_proportion_to_the_model_that_was_trained_for_a_metric(tmp_path: Path) -> None:
+    models = {f"mixed (criteria={c})": {"criteria": c} for c in ("suff", "sim")}
+    references = {"truth": "mixed (criteria=sim)", "sufficiency": "mixed (criteria=suff)"}
+    result = study(tmp_path, models=models, methods={"lime": 0.6}, seeds=[0], gains=references)
+    (figure,) = gain_figures(result)
+    # Truth is 0.60 and 0.61; sufficiency, of which less is better, 0.40 and 0.39.
+    label = Page(figure.plot).all("svg")[0]["aria-label"] or ""
+    first, second = label.removeprefix("average relative gain: ").split("; ")
+    assert first == f"sim: truth 0.000, sufficiency {0.01 / 0.4:.3f}"
+    assert second == f"suff: truth {-0.01 / 0.61:.3f}, sufficiency 0.000"
+    assert not gain_figures(study(tmp_path / "none"))
+
+
+def test_heat_maps_of_a_training_stand_in_the_report_once_a_model(tmp_path: Path) -> None:
+    result = study(tmp_path)
+    drawn = {"rows": ["layer 1"], "columns": ["1", "2"], "values": [[1.0, 3.0]], "middle": 1.0}
+    results = {
+        name: {**found, "report": {"maps": {"head coefficients": drawn}}} if "log" in found else found
+        for name, found in result.results.items()
+    }
+    (figure,) = map_figures(replace(result, results=results))
+    assert (figure.title, figure.about) == ("head coefficients", "small, seed 0")
+    assert "layer 1: 1 1.000, 2 3.000" in (Page(figure.plot).all("svg")[0]["aria-label"] or "")
+    assert 'id="maps"' in study_page(replace(result, results=results))
+    assert not map_figures(result)
 
 
 def test_examples_stand_side_by_side_with_prediction_and_gold(tmp_path: Path) -> None:

@@ -117,3 +117,21 @@ def test_lines_have_numbers_or_places_below() -> None:
 def test_long_lines_are_told_by_their_ends() -> None:
     line = svg.Line("a", tuple((float(i), 1.0) for i in range(50)))
     assert Page(svg.lines("x", [line])).all("svg")[0]["aria-label"] == "x: a 0 1.000, 49 1.000"
+
+
+def test_a_heat_map_is_bluer_above_its_middle_and_more_orange_below() -> None:
+    page = Page(svg.heat("gain", ["a", "b"], ["x", "y"], [[1.0, 2.0], [0.5, math.nan]], middle=1.0))
+    cells = [a for a in page.all("path") if (a["class"] or "").startswith("cell")]
+    assert [c["class"] for c in cells] == ["cell up", "cell up", "cell down"]
+    even, far, half = (float(c["fill-opacity"] or "nan") for c in cells)
+    assert even == 0
+    assert half == pytest.approx(far / 2)
+    assert page.all("svg")[0]["aria-label"] == "gain: a: x 1.000, y 2.000; b: x 0.500, y nan"
+    assert "1.002.00" in page.text.replace("a, x: 1.000", "").replace("a, y: 2.000", "")
+
+
+def test_a_heat_map_of_narrow_cells_has_no_numbers_in_them() -> None:
+    wide = [[0.25] * 16]
+    page = Page(svg.heat("heads", ["layer 1"], [str(i) for i in range(16)], wide))
+    assert not [a for a in page.all("text") if (a["class"] or "").startswith("num")]
+    assert len([a for a in page.all("path") if (a["class"] or "").startswith("cell")]) == 16

@@ -31,6 +31,18 @@ def test_a_study_unfolds_into_cells_that_need_each_other() -> None:
     assert {m["name"] for m in measured[1].config["metrics"]} == {"truth", "sufficiency"}
 
 
+def test_trainings_with_the_same_objectives_are_told_apart_by_their_steps() -> None:
+    given = study(train__plain__objective=["plain", "ivra"])
+    given["train"]["again"] = {**given["train"]["plain"], "objective": ["plain", "regex"], "options": {"epochs": 3}}
+    chosen = [title for title in titles(given) if title.startswith("train") and title.endswith("seed 0")]
+    assert chosen == [
+        "train plain · seed 0",
+        "train plain · ivra · seed 0",
+        "train again · plain · seed 0",
+        "train again · regex · seed 0",
+    ]
+
+
 def test_lists_are_sweeps_and_lists_in_lists_are_values() -> None:
     given = study(
         train__plain__model=["text-transformer", "gru"],
@@ -166,6 +178,8 @@ def test_an_option_may_be_the_model_of_another_step() -> None:
         ({"evaluate__truth__metrics": ["truth", "truth"]}, "metric 'truth' comes twice; give one of them a label"),
         ({"evaluate__truth__metrics": ["model-jaccard"]}, "against: model-jaccard compares models: name others"),
         ({"evaluate__truth__against": ["plain"]}, "against: no metric here compares models"),
+        ({"gains": {"truht": "plain"}}, "no metric 'truht' is measured here; there are"),
+        ({"gains": {"truth": "plane"}}, "no model 'plane' is measured here; there are plain"),
         ({"train__plain__model": "no-such-net"}, "'no-such-net' is no network"),
         ({"train__plain__data": {**DATA, "seed": "each"}}, "seed must be a number or 'run'"),
     ],

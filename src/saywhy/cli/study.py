@@ -33,6 +33,10 @@ def study(
 
     [bold]saywhy study studies/planted.yaml --workers 2[/bold]
     """
+    if engine == "local" and workers > 1 and not dry_run:
+        from saywhy.studies.engines import warm_up
+
+        warm_up()
     from saywhy.studies import plan_study, run_study
 
     words = comma_list(only)

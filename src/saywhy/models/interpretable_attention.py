@@ -112,6 +112,28 @@ class InterpretableAttention(AttentionModule):
         joint = normalise(above.flatten(1), within.flatten(1), self.norm)
         return joint.reshape(rows, layers * heads, length).sum(1)
 
+    def maps(self) -> dict[str, dict[str, Any]]:
+        """The trained coefficients as heat maps, layers by heads; those of features as the mean of each head.
+
+        Reference: IvRA, figure 3. Each has ``rows``, ``columns``, ``values`` and the ``middle`` that all began at.
+        """
+        tables = (
+            ("query", "feature", self.query.mean(-1)),
+            ("key", "feature", self.key.mean(-1)),
+            ("head", "head", self.head),
+            ("layer", "layer", self.layer[:, None]),
+        )
+        return {
+            f"{name} coefficients": {
+                "rows": [f"layer {i + 1}" for i in range(len(table))],
+                "columns": ["all heads"] if name == "layer" else [f"{i + 1}" for i in range(table.shape[1])],
+                "values": table.detach().cpu().double().tolist(),
+                "middle": 1.0,
+            }
+            for name, level, table in tables
+            if level in self.levels
+        }
+
     def _spread(self, number: int, call: AttentionCall, content: Tensor) -> Tensor:
         """Equation 4 for all heads of a layer, rows x heads x L, with mean 0 and variance 1 over the content."""
         query = project(call.query.float() * self.query[number].unsqueeze(1), self.norm)

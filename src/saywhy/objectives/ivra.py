@@ -249,6 +249,10 @@ class Ivra(Objective):
             total += value * len(part)
         return -total / len(some)
 
+    def report(self, items: Sequence[Encoded], batch_size: int, seed: int) -> dict[str, Any]:
+        """The trained coefficients as heat maps, layers by heads (IvRA, figure 3)."""
+        return {"maps": self.module.maps()}
+
     def _supervised(self, scores: Tensor, items: Sequence[Encoded]) -> Tensor:
         gold = torch.tensor([self.model.task.gold(item.example) for item in items], device=scores.device)
         return F.cross_entropy(scores, gold)

@@ -19,7 +19,14 @@ from saywhy.display import STYLE
 from saywhy.errors import OptionError
 from saywhy.reports.model_card import study_cards
 from saywhy.reports.page import duration, template, write_page
-from saywhy.reports.study_figures import bar_figures, curve_figures, sweep_figures, training_figures
+from saywhy.reports.study_figures import (
+    bar_figures,
+    curve_figures,
+    gain_figures,
+    map_figures,
+    sweep_figures,
+    training_figures,
+)
 from saywhy.reports.study_parts import examples, legend, overviews, ran, short, study_notes
 from saywhy.studies import StudyResult, StudyTable
 from saywhy.studies.grids import grids
@@ -76,6 +83,12 @@ def study_page(result: StudyResult) -> str:
                 sweep_figures(table),
             ),
             (
+                "gains",
+                "What is gained and lost",
+                "In proportion to the model named for each metric, averaged over data and methods. Blue is better.",
+                gain_figures(result),
+            ),
+            (
                 "curves",
                 "More and fewer words",
                 "How the score moves as more of the most important words are kept or taken away; means over seeds.",
@@ -86,6 +99,12 @@ def study_page(result: StudyResult) -> str:
                 "Training",
                 "What was logged while the models were trained: means over seeds, the seeds behind them.",
                 training_figures(result),
+            ),
+            (
+                "maps",
+                "Inside the models",
+                "What was learnt: blue where a coefficient grew, orange where it shrank. The first seed.",
+                map_figures(result),
             ),
         ],
         examples=shown,

@@ -1,4 +1,4 @@
-"""The plots of a study: bars, sweeps, perturbation curves and training curves."""
+"""The plots of a study: bars, sweeps, perturbation curves, training curves and heat maps."""
 
 from __future__ import annotations
 
@@ -11,9 +11,10 @@ from markupsafe import Markup
 
 from saywhy.reports import svg
 from saywhy.studies import Row, StudyResult, StudyTable
+from saywhy.studies.gains import relative_gains
 from saywhy.studies.grids import grids
 
-__all__ = ["Figure", "bar_figures", "curve_figures", "sweep_figures", "training_figures"]
+__all__ = ["Figure", "bar_figures", "curve_figures", "gain_figures", "map_figures", "sweep_figures", "training_figures"]
 
 TOGETHER = 6  # models in one plot
 POINTS = 60  # of a line; more would only make the page heavy
@@ -172,6 +173,38 @@ def training_figures(result: StudyResult) -> list[Figure]:
             plot = Markup(svg.lines(f"{name} in training, {about}", lines, under="step"))
             made.append(Figure(name, about, plot, _keys(models) if len(models) > 1 else ()))
     return made
+
+
+def gain_figures(result: StudyResult) -> list[Figure]:
+    """What each model gains or loses in each metric, in proportion to the model that the study names for it."""
+    gains = relative_gains(result.table, result.study.gains)
+    if not gains.metrics:
+        return []
+    plot = svg.heat("average relative gain", _own_parts(gains.models), gains.metrics, gains.values)
+    told = ", ".join(f"{metric}: {model}" for metric, model in result.study.gains.items())
+    return [Figure("average relative gain", f"against, for {told}", Markup(plot), higher=True)]
+
+
+def map_figures(result: StudyResult) -> list[Figure]:
+    """The heat maps that trainings reported, such as IvRA's coefficients; of the first seed of each model."""
+    made, seen = [], set()
+    for cell in result.plan.cells:
+        found = result.results.get(cell.name, {}).get("report", {}).get("maps", {})
+        for title, drawn in found.items():
+            about = str(cell.facts["model"])
+            if (about, title) not in seen:
+                seen.add((about, title))
+                plot = svg.heat(title, drawn["rows"], drawn["columns"], drawn["values"], middle=drawn["middle"])
+                made.append(Figure(title, f"{about}, seed {cell.facts['seed']}", Markup(plot)))
+    return made
+
+
+def _own_parts(titles: Sequence[str]) -> list[str]:
+    """What tells titles such as ``step (option=value)`` apart, where they all begin alike."""
+    parts = [title.rpartition("=") for title in titles]
+    if {start for start, _, _ in parts} == {""} or len({start for start, _, _ in parts}) > 1:
+        return list(titles)
+    return [value.removesuffix(")") for _, _, value in parts]
 
 
 def _logged(log: Sequence[Mapping[str, Any]]) -> dict[str, list[tuple[float, float]]]:

@@ -1,4 +1,4 @@
-"""Small plots as inline SVG: dots and bars with intervals, curves and lines. No script, no plotting library."""
+"""Small plots as inline SVG: dots and bars with intervals, curves, lines, heat maps. No script, no plotting library."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from saywhy.display import safe
 from saywhy.reports.table import Row
 
-__all__ = ["Bar", "Line", "bars", "bin_label", "curves", "dots", "lines", "series_swatch"]
+__all__ = ["Bar", "Line", "bars", "bin_label", "curves", "dots", "heat", "lines", "series_swatch"]
 
 WIDTH = 400
 LABELS, VALUES = 150, 52
@@ -17,6 +17,7 @@ LINE = 27
 SHAPES = ("circle", "square", "triangle", "diamond")
 SERIES = 8
 SHORT, LONG = 20, 58  # letters that fit beside a bar and above it
+WRITTEN = 34  # a cell of a heat map so wide has its number written into it
 TOLD = 12  # points of a line that are read out one by one
 
 
@@ -193,6 +194,47 @@ def lines(title: str, shown: Sequence[Line], *, places: Sequence[str] = (), unde
         parts.append(f'<text class="tick" x="{middle}" y="{bottom + 36}" text-anchor="middle">{safe(under)}</text>')
     said = "; ".join(_told(line, numbers, places) for line, numbers in kept if not line.bare)
     return _svg(bottom + 42, f"{title}: {said}", parts)
+
+
+def heat(
+    title: str, rows: Sequence[str], columns: Sequence[str], values: Sequence[Sequence[float]], *, middle: float = 0.0
+) -> str:
+    """A table of coloured cells: the further above ``middle`` the bluer, the further below the more orange."""
+    widest = max(map(len, rows), default=0)
+    left = min(LABELS, 12 + 7 * widest)
+    width, top = (WIDTH - left) / max(len(columns), 1), 20
+    known = [v for line in values for v in line if math.isfinite(v)]
+    reach = max((abs(v - middle) for v in known), default=0.0) or 1.0
+    letters = max(1, int(width / 6.5))
+    parts = [
+        f'<text class="tick" x="{left + width * (i + 0.5):.1f}" y="13" text-anchor="middle">'
+        f"<title>{safe(name)}</title>{safe(name if len(name) <= letters else name[: letters - 1] + '…')}</text>"
+        for i, name in enumerate(columns)
+        if len(columns) <= SERIES or i % 2 == 0
+    ]
+    for i, (name, line) in enumerate(zip(rows, values, strict=True)):
+        y = top + LINE * i
+        parts.append(_label(name, SHORT, left - 8, y + LINE / 2 + 4, "end"))
+        for j, value in enumerate(line):
+            if not math.isfinite(value):
+                continue
+            x, way = left + width * j, "up" if value >= middle else "down"
+            share = abs(value - middle) / reach
+            parts.append(
+                f'<path class="cell {way}" fill-opacity="{0.75 * share:.3f}" '
+                f'd="M{x:.1f} {y}h{width - 1.5:.1f}v{LINE - 1.5}h{1.5 - width:.1f}z">'
+                f"<title>{safe(f'{name}, {columns[j]}: {value:z.3f}')}</title></path>"
+            )
+            if width >= WRITTEN:
+                parts.append(
+                    f'<text class="num small" x="{x + width / 2:.1f}" y="{y + LINE / 2 + 4:.1f}" '
+                    f'text-anchor="middle">{value:z.2f}</text>'
+                )
+    said = "; ".join(
+        f"{name}: " + ", ".join(f"{column} {value:z.3f}" for column, value in zip(columns, line, strict=True))
+        for name, line in zip(rows, values, strict=True)
+    )
+    return _svg(top + LINE * len(rows) + 4, f"{title}: {said}", parts)
 
 
 def _told(line: Line, numbers: Sequence[int], places: Sequence[str]) -> str:

@@ -56,6 +56,9 @@ class Cell:
     def title(self) -> str:
         """One line for people."""
         parts = [self.facts.get(k) for k in ("model", "data", "method")]
+        step = str(self.facts.get("step", ""))
+        if self.kind == "train" and str(parts[0]).split(" (")[0] != step:
+            parts.insert(0, step)  # models named by their objective alone may stand in several steps
         shown = " · ".join(str(part) for part in parts if part)
         return f"{self.kind} {shown} · seed {self.facts.get('seed', 0)}"
 

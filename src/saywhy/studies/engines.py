@@ -7,12 +7,13 @@ from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
+from multiprocessing.context import BaseContext
 from typing import Any, Protocol
 
 from saywhy.errors import OptionError, SayWhyError
 from saywhy.studies.work import do_cell, forget_data, watch_parent
 
-__all__ = ["ENGINES", "Engine", "Piece", "ProcessEngine", "RayEngine", "SerialEngine", "open_engine"]
+__all__ = ["ENGINES", "Engine", "Piece", "ProcessEngine", "RayEngine", "SerialEngine", "open_engine", "warm_up"]
 
 ENGINES = ("local", "ray")
 RETRIES = 3
@@ -128,11 +129,7 @@ class ProcessEngine:
         self._tries: dict[str, int] = {}
 
     def _start(self) -> ProcessPoolExecutor:
-        import multiprocessing
-
-        # Spawned, as a fork of a process that has used torch's threads may hang.
-        context = multiprocessing.get_context("spawn")
-        return ProcessPoolExecutor(self.workers, mp_context=context, initializer=_begin, initargs=(self.threads,))
+        return ProcessPoolExecutor(self.workers, mp_context=warm_up(), initializer=_begin, initargs=(self.threads,))
 
     def submit(self, cell: Piece) -> None:
         """Hand a cell to the processes."""
@@ -174,14 +171,36 @@ class ProcessEngine:
         self._pool.shutdown(wait=False, cancel_futures=True)
 
 
+def warm_up() -> BaseContext:
+    """Where worker processes come from; a server that imports what they need begins to do so.
+
+    Workers are not forks of this process, which may have used torch's threads (a fork would hang): they are forks of
+    a server that has imported torch, transformers and saywhy, and done nothing else. It imports once for all workers,
+    also for those that replace killed ones, and beside this process: called early, it is ready when the plan is.
+    """
+    import multiprocessing
+
+    if "forkserver" not in multiprocessing.get_all_start_methods():
+        return multiprocessing.get_context("spawn")
+    from multiprocessing import forkserver
+
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload(["saywhy.studies.preload"])
+    forkserver.ensure_running()
+    return context
+
+
 def _begin(threads: int) -> None:
     import warnings
+
+    from threadpoolctl import threadpool_limits
 
     from saywhy.errors import SayWhyWarning
 
     for name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS"):
         os.environ[name] = str(threads)
     os.environ["TOKENIZERS_PARALLELISM"] = "false"
+    threadpool_limits(threads)  # libraries that were loaded before the fork do not read the environment again
     warnings.simplefilter("ignore", SayWhyWarning)
     watch_parent()
 

@@ -164,6 +164,7 @@ class Study(_Part):
         train: models to train, by a name of yours.
         evaluate: what to measure, by a name of yours.
         baseline: the method others are compared with.
+        gains: for each of these metrics, the model in proportion to whose value all models' are shown.
         scales: changes for other scales than ``quick``; what is given replaces what stands above.
     """
 
@@ -176,6 +177,7 @@ class Study(_Part):
     train: dict[str, TrainStep] = Field(default_factory=dict)
     evaluate: dict[str, EvaluateStep] = Field(min_length=1)
     baseline: str = "random"
+    gains: dict[str, str] = Field(default_factory=dict)
     scales: dict[str, dict[str, Any]] = Field(default_factory=dict)
 
 
