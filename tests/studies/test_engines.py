@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import subprocess
 import sys
-from collections.abc import Mapping
+import time
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -40,6 +42,54 @@ def look_around(given: Mapping[str, Any], root: str) -> str:
     ]
     Path(root, given["name"]).write_text(repr(facts), encoding="utf-8")
     return str(given["name"])
+
+
+def sleep_long(given: Mapping[str, Any], root: str) -> str:
+    """Say who works, and work until somebody ends it."""
+    Path(root, given["name"]).write_text(str(os.getpid()), encoding="utf-8")
+    time.sleep(600)
+    return str(given["name"])
+
+
+SCRIPT = """
+import sys
+from saywhy.studies.engines import open_engine
+from tests.studies.test_engines import Errand, sleep_long
+if __name__ == "__main__":
+    with open_engine("local", sys.argv[1], workers=2, work=sleep_long) as engine:
+        engine.submit(Errand("one"))
+        engine.submit(Errand("two"))
+        engine.wait()
+"""
+
+
+def alive(process: int) -> bool:
+    """Whether there is such a process that is not merely waiting to be buried."""
+    state = Path(f"/proc/{process}/stat")
+    return state.exists() and state.read_text(encoding="utf-8").rpartition(")")[2].split()[0] != "Z"
+
+
+def within(seconds: float, happened: Callable[[], bool]) -> bool:
+    """Whether something happens soon."""
+    until = time.monotonic() + seconds
+    while not happened() and time.monotonic() < until:
+        time.sleep(0.05)
+    return happened()
+
+
+@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="no /proc on this system")
+def test_a_killed_study_leaves_nobody_working(tmp_path: Path) -> None:
+    (tmp_path / "run.py").write_text(SCRIPT, encoding="utf-8")
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    process = subprocess.Popen([sys.executable, tmp_path / "run.py", tmp_path], env=environment)
+    told = [tmp_path / "one", tmp_path / "two"]
+    try:
+        assert within(120, lambda: all(file.exists() and file.read_text(encoding="utf-8") for file in told))
+    finally:
+        process.kill()
+        process.wait()
+    workers = [int(file.read_text(encoding="utf-8")) for file in told]
+    assert within(20, lambda: not any(map(alive, workers)))
 
 
 @pytest.mark.skipif("forkserver" not in multiprocessing.get_all_start_methods(), reason="no fork on this system")

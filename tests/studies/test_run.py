@@ -196,6 +196,16 @@ def wait_for(out: Path, count: int, process: subprocess.Popen[bytes]) -> None:
         time.sleep(0.05)
 
 
+def workers_of(process: subprocess.Popen[bytes]) -> list[int]:
+    """The processes that work for a study: children of the server that it started."""
+
+    def children(of: int) -> list[int]:
+        found = subprocess.run(["pgrep", "-P", str(of)], capture_output=True, text=True, check=False)
+        return [int(child) for child in found.stdout.split()]
+
+    return [worker for server in children(process.pid) for worker in children(server)]
+
+
 @pytest.fixture(scope="module")
 def reference(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, StudyResult]:
     """A study file, and what it gives when nobody disturbs it."""
@@ -225,9 +235,9 @@ def test_two_workers_one_of_them_killed_give_the_same_table(
     folder, expected = reference
     process = start(folder, tmp_path, workers=2)
     wait_for(tmp_path, 2, process)
-    children = subprocess.run(["pgrep", "-P", str(process.pid)], capture_output=True, text=True, check=False)
-    for child in children.stdout.split()[-1:]:
-        os.kill(int(child), signal.SIGKILL)
+    workers = workers_of(process)
+    assert workers
+    os.kill(workers[-1], signal.SIGKILL)
     assert process.wait() == 0
     assert run_study(folder / "study.yaml", out=tmp_path).table == expected.table
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import multiprocessing
 import os
 import shutil
 import threading
@@ -39,12 +40,13 @@ def do_cell(given: Mapping[str, Any], root: str) -> str:
 
 
 def watch_parent() -> None:
-    """End this process when the one that started it is gone, so that a killed study leaves nobody working."""
-    parent = os.getppid()
+    """End this process when the study that it works for is gone, so that a killed one leaves nobody working."""
+    study = multiprocessing.parent_process()
+    if study is None:
+        return
 
     def watch() -> None:
-        while os.getppid() == parent:
-            time.sleep(0.5)
+        study.join()
         os._exit(1)
 
     threading.Thread(target=watch, daemon=True).start()
