@@ -20,7 +20,7 @@ from saywhy.reports.study_figures import (
     sweep_figures,
     training_figures,
 )
-from saywhy.reports.study_parts import ARTICLES, _example, examples, overviews, ran, short
+from saywhy.reports.study_parts import ARTICLES, _example, examples, overviews, pairs, ran, short
 from saywhy.studies.grids import grids
 from saywhy.studies.work import _example as kept
 from saywhy.types import Example, Span
@@ -215,6 +215,17 @@ def test_examples_stand_side_by_side_with_prediction_and_gold(tmp_path: Path) ->
     assert [(about, len(shown)) for about, shown in groups] == [("small on reviews", 1)]
     assert len(groups[0][1][0]["fragments"]) == 2
     assert left_out == 0
+
+
+def test_models_explain_the_same_input_beside_each_other(tmp_path: Path) -> None:
+    result = study(tmp_path, models={"plain": {}, "regex": {}})
+    ((about, (shown,)),) = pairs(result)
+    assert about == "reviews"
+    told = [Page(fragment).words for fragment in shown["fragments"]]
+    expected = ["lime · plain", "lime · regex", "random · plain", "random · regex"]
+    assert [name for name, words in zip(expected, told, strict=True) if words.startswith(name)] == expected
+    assert "Model by model" in Page(study_page(result)).words
+    assert not pairs(study(tmp_path / "one"))
 
 
 def test_examples_come_back_from_a_cells_file_with_their_gold() -> None:

@@ -27,7 +27,7 @@ from saywhy.reports.study_figures import (
     sweep_figures,
     training_figures,
 )
-from saywhy.reports.study_parts import examples, legend, overviews, ran, short, study_notes
+from saywhy.reports.study_parts import examples, legend, overviews, pairs, ran, short, study_notes
 from saywhy.studies import StudyResult, StudyTable
 from saywhy.studies.grids import grids
 
@@ -109,6 +109,7 @@ def study_page(result: StudyResult) -> str:
         ],
         examples=shown,
         left_out=left_out,
+        pairs=pairs(result),
         gold=any(e["gold"] for _, group in shown for e in group),
         notes=study_notes(result),
         cells=cells,

@@ -15,10 +15,13 @@ from saywhy.studies import Row, StudyResult
 from saywhy.studies.grids import Grid
 from saywhy.types import Example, Span, explanation_from_dict
 
-__all__ = ["Overview", "examples", "legend", "overviews", "ran", "short", "study_notes"]
+__all__ = ["Overview", "examples", "legend", "overviews", "pairs", "ran", "short", "study_notes"]
 
 LEVELS = 9
 ARTICLES = 12  # inputs with explanations on the page; each may have many methods
+PAIRED = 4  # models whose explanations of one input stand beside each other, and inputs of each dataset
+
+Inputs = dict[tuple[Any, ...], Shown]
 
 
 @dataclass(frozen=True)
@@ -94,7 +97,46 @@ def short(found: list[Grid], baseline: str) -> list[tuple[str, str]]:
 
 def examples(result: StudyResult) -> tuple[list[tuple[str, list[dict[str, Any]]]], int]:
     """Inputs with the explanations of all methods, by model and dataset (first seed); and how many were left out."""
-    groups: dict[tuple[str, str, str], dict[tuple[Any, ...], Shown]] = {}
+    groups = _explained(result)
+    each = max(1, ARTICLES // len(groups)) if groups else 0
+    kept = [
+        (f"{model} on {data}", [shown_parts(shown) for shown in list(inputs.values())[:each]])
+        for (_, model, data), inputs in list(groups.items())[:ARTICLES]
+    ]
+    return kept, sum(map(len, groups.values())) - sum(len(shown) for _, shown in kept)
+
+
+def pairs(result: StudyResult) -> list[tuple[str, list[dict[str, Any]]]]:
+    """The same inputs as different models explain them, method by method; by dataset (first seed)."""
+    steps: dict[tuple[str, str], dict[str, Inputs]] = {}
+    for (step, model, data), inputs in _explained(result).items():
+        steps.setdefault((step, data), {})[model] = inputs
+    made = []
+    for (_, data), models in steps.items():
+        chosen = dict(list(models.items())[:PAIRED])
+        if len(chosen) < 2:
+            continue
+        common = [same for same in next(iter(chosen.values())) if all(same in inputs for inputs in chosen.values())]
+        shown = []
+        for same in common[:PAIRED]:
+            whys = [
+                replace(why, header=replace(why.header, method=f"{why.method} · {model}"))
+                for model, inputs in chosen.items()
+                for why in inputs[same].explanations
+            ]
+            # By method, so that what is compared stands together; models keep their order.
+            whys.sort(key=lambda why: why.method.split(" · ")[0])
+            example = chosen[next(iter(chosen))][same].example
+            # Each box says which label it is about; there is no one prediction for all.
+            shown.append({**shown_parts(Shown(example, tuple(whys))), "said": None, "right": None})
+        if shown:
+            made.append((data, shown))
+    return made
+
+
+def _explained(result: StudyResult) -> dict[tuple[str, str, str], Inputs]:
+    """By step, model and dataset, the inputs of the first seed and all that was said about each."""
+    groups: dict[tuple[str, str, str], Inputs] = {}
     seeds: dict[tuple[str, str, str], int] = {}
     for cell in result.plan.cells:
         found = result.results.get(cell.name)
@@ -113,12 +155,7 @@ def examples(result: StudyResult) -> tuple[list[tuple[str, list[dict[str, Any]]]
             before = shown.explanations if shown is not None else ()
             example = known.get(same) or Example(texts=same[0], choices=same[1])
             groups[key][same] = Shown(example, (*before, why))
-    each = max(1, ARTICLES // len(groups)) if groups else 0
-    kept = [
-        (f"{model} on {data}", [shown_parts(shown) for shown in list(inputs.values())[:each]])
-        for (_, model, data), inputs in list(groups.items())[:ARTICLES]
-    ]
-    return kept, sum(map(len, groups.values())) - sum(len(shown) for _, shown in kept)
+    return groups
 
 
 def _example(data: Mapping[str, Any]) -> Example:
