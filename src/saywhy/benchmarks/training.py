@@ -35,7 +35,16 @@ from saywhy.objectives import objectives
 from saywhy.objectives.base import Objective
 from saywhy.ops.randomness import derive_seed
 
-__all__ = ["PlainLoop", "TrainingComparison", "TrainingPlan", "compare_training", "pad_batch"]
+__all__ = [
+    "PlainLoop",
+    "Side",
+    "TrainingComparison",
+    "TrainingPlan",
+    "compare_training",
+    "our_loop",
+    "pad_batch",
+    "prepare",
+]
 
 
 @dataclass(frozen=True)
@@ -104,7 +113,7 @@ def compare_training(plan: TrainingPlan, say: Callable[[str], None] = lambda lin
     Raises:
         OptionError: a text is longer than the plain loop pads to.
     """
-    objective, items = _prepare(plan)
+    objective, items = prepare(plan)
     lengths = [max(len(row) for row in item.rows) for item in items]
     if max(lengths) > plan.pad:
         raise OptionError(f"a text has {max(lengths)} tokens: pad to no less, or give the model max_length={plan.pad}")
@@ -115,8 +124,8 @@ def compare_training(plan: TrainingPlan, say: Callable[[str], None] = lambda lin
     )
     total = plan.epochs * len(orders[0])
     sides = (
-        _Side(_our_loop(copy.deepcopy(objective), items, settings, total)),
-        _Side(PlainLoop(copy.deepcopy(objective), items, total, plan.seed, plan.pad)),
+        Side(our_loop(copy.deepcopy(objective), items, settings, total)),
+        Side(PlainLoop(copy.deepcopy(objective), items, total, plan.seed, plan.pad)),
     )
     done = 0
     for epoch in range(plan.epochs):
@@ -132,7 +141,7 @@ def compare_training(plan: TrainingPlan, say: Callable[[str], None] = lambda lin
 
 
 @dataclass
-class _Side:
+class Side:
     """One of the loops, with what it has done."""
 
     loop: Callable[[NDArray[np.int64], int, int], float]
@@ -141,6 +150,7 @@ class _Side:
     losses: dict[int, list[float]] = field(default_factory=dict)
 
     def step(self, batch: NDArray[np.int64], index: int, epoch: int, tokens: int) -> None:
+        """A step on so many tokens."""
         began = time.process_time()
         loss = self.loop(batch, index, epoch)
         if index:  # the first step pays for what is made once
@@ -150,9 +160,11 @@ class _Side:
 
     @property
     def speed(self) -> float:
+        """Tokens a CPU second."""
         return self.tokens / max(self.seconds, 1e-9)
 
     def epoch_losses(self) -> tuple[float, ...]:
+        """The mean loss of each epoch."""
         return tuple(float(np.mean(found)) for found in self.losses.values())
 
 
@@ -198,7 +210,8 @@ def pad_batch(batch: Batch, length: int, pad_id: int) -> Batch:
     return replace(batch, inputs={k: F.pad(v, (0, more), value=fill.get(k, 0)) for k, v in batch.inputs.items()})
 
 
-def _prepare(plan: TrainingPlan) -> tuple[Objective, list[Encoded]]:
+def prepare(plan: TrainingPlan) -> tuple[Objective, list[Encoded]]:
+    """The objective with a new model, and the encoded examples."""
     kind = objectives[plan.objective].value
     data = load_dataset(plan.data, limit=plan.limit, seed=plan.seed, **plan.data_options)
     examples = [example for example in data["train"] if example.label is not None]
@@ -210,9 +223,10 @@ def _prepare(plan: TrainingPlan) -> tuple[Objective, list[Encoded]]:
     return objective, objective.items(examples, "head")
 
 
-def _our_loop(
+def our_loop(
     objective: Objective, items: Sequence[Encoded], settings: LoopSettings, total: int
 ) -> Callable[[NDArray[np.int64], int, int], float]:
+    """Our loop as a function of a batch's numbers, the step and the epoch; it returns the loss."""
     from accelerate import Accelerator
 
     stepper = Stepper(objective, items, objective.collate, settings, Accelerator(), total)

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from saywhy.cli.shared import Json, Options, Seed, comma_list, parse_options, print_json, show
 from saywhy.errors import OptionError
+
+if TYPE_CHECKING:
+    from saywhy.benchmarks.costs import CostTable
 
 __all__ = ["app"]
 
@@ -54,12 +57,9 @@ def peers(
     from saywhy.benchmarks import Plan, compare, environment, estimate
     from saywhy.benchmarks.comparison import WORK
 
-    def say(line: str) -> None:
-        typer.secho(line, err=True, dim=True)
-
     if install:
         for name in comma_list(names):
-            show(f"{name}: {environment(name, say)}")
+            show(f"{name}: {environment(name, _say)}")
         return
     if model is None:
         raise OptionError("name a model to compare on, such as a folder that `saywhy train` wrote")
@@ -83,7 +83,7 @@ def peers(
             rows = ", ".join(f"{count:.0f} rows of {length} tokens" for length, count in guess["rows"].items())
             show(f"about {guess['seconds'] / 60:.0f} minutes of CPU time: {rows}")
         return
-    table = compare(plan, say)
+    table = compare(plan, _say)
     if out is not None:
         from saywhy.benchmarks.table import write_table
 
@@ -134,11 +134,98 @@ def training(
         data_options=parse_options(data_option),
         model_options=parse_options(model_option),
     )
-    found = compare_training(plan, lambda line: typer.secho(line, err=True, dim=True))
+    found = compare_training(plan, _say)
     if as_json:
         print_json(found.to_dict())
     else:
         show(str(found))
+
+
+@app.command("methods")
+def methods(
+    model: Annotated[str, typer.Argument(help="A folder or hub name.")],
+    method: Annotated[
+        list[str], typer.Option("--method", "-m", help="NAME or NAME:option=value:option=value; may be repeated.")
+    ],
+    data: Annotated[str, typer.Option(help="A dataset's name (`saywhy list datasets`) or a file.")] = "sst2",
+    split: Annotated[str, typer.Option(help="Part of the dataset.")] = "test",
+    texts: Annotated[int, typer.Option(help="How many inputs.")] = 200,
+    rounds: Annotated[int, typer.Option(help="How often each is measured; the fastest counts.")] = 3,
+    batch_size: Annotated[int, typer.Option(help="Inputs of the model at a time.")] = 32,
+    seed: Seed = 0,
+    as_json: Json = False,
+) -> None:
+    """What it costs to explain by each method, beside predicting the same inputs: CPU time on one thread, in turn.
+
+    [bold]saywhy bench methods runs/ivra -m ivra -m attention -m integrated-gradients:steps=20[/bold]
+    """
+    from saywhy import load, load_dataset
+    from saywhy.benchmarks.costs import method_costs
+    from saywhy.studies.work import torch_threads
+
+    examples = list(load_dataset(data, split=split, limit=texts, seed=seed))
+    with torch_threads(1):
+        found = method_costs(
+            load(model), examples, [_named(m) for m in method], rounds=rounds, batch_size=batch_size, say=_say
+        )
+    _print_costs(found, as_json)
+
+
+@app.command("objectives")
+def objectives(
+    objective: Annotated[
+        list[str], typer.Argument(help="NAME or NAME:option=value:option=value; the first is compared with.")
+    ],
+    data: Annotated[str, typer.Option(help="A dataset's name (`saywhy list datasets`) or a file.")] = "sst2",
+    network: Annotated[str, typer.Option("--model", help="A network's name (`saywhy list models`).")] = "minilm",
+    limit: Annotated[int, typer.Option(help="Train on so many examples.")] = 512,
+    epochs: Annotated[int, typer.Option(help="Times through the data.")] = 1,
+    batch_size: Annotated[int, typer.Option(help="Examples a step.")] = 16,
+    model_option: Annotated[
+        list[str] | None, typer.Option(metavar="KEY=VALUE", help="An option of the network; may be repeated.")
+    ] = None,
+    seed: Seed = 0,
+    as_json: Json = False,
+) -> None:
+    """What a training step costs by each objective, beside the first one: CPU time on one thread, the same batches.
+
+    [bold]saywhy bench objectives plain ivra:criteria=comp ivra:criteria=cons regex --data sst2[/bold]
+    """
+    from saywhy.benchmarks.costs import objective_costs
+    from saywhy.benchmarks.training import TrainingPlan
+    from saywhy.studies.work import torch_threads
+
+    (first, options), *others = [_named(text) for text in objective]
+    plan = TrainingPlan(
+        data=data,
+        objective=first,
+        network=network,
+        limit=limit,
+        epochs=epochs,
+        batch_size=batch_size,
+        seed=seed,
+        options=options,
+        model_options=parse_options(model_option),
+    )
+    with torch_threads(1):
+        found = objective_costs(plan, others, say=_say)
+    _print_costs(found, as_json)
+
+
+def _named(text: str) -> tuple[str, dict[str, Any]]:
+    name, *options = text.split(":")
+    return name, parse_options(options)
+
+
+def _print_costs(found: CostTable, as_json: bool) -> None:
+    if as_json:
+        print_json(found.to_dict())
+    else:
+        show(found)
+
+
+def _say(line: str) -> None:
+    typer.secho(line, err=True, dim=True)
 
 
 def _numbers(name: str, text: str) -> tuple[int, ...]:
