@@ -18,6 +18,13 @@ def test_linear_schedule_rises_and_falls_to_the_end() -> None:
     assert rule.factor(100, 100) == rule.factor(120, 100) == 0.0
 
 
+def test_step_schedule_falls_after_every_tenth() -> None:
+    rule = OptimiserSettings(schedule="step", warmup=0.0, decay=0.5)
+    assert [rule.factor(step, 20) for step in (0, 1, 2, 3, 4, 19)] == [1.0, 1.0, 0.5, 0.5, 0.25, 0.5**9]
+    assert rule.factor(25, 20) == 0.5**9
+    assert OptimiserSettings(schedule="step", warmup=0.0, decay=1.0).factor(15, 20) == 1.0
+
+
 def test_constant_schedule_keeps_the_rate() -> None:
     rule = OptimiserSettings(schedule="constant", warmup=0.0)
     assert {rule.factor(step, 10) for step in range(20)} == {1.0}
@@ -44,7 +51,9 @@ def test_a_frozen_player_has_no_optimiser() -> None:
     assert make_optimiser(nn.Linear(2, 2).requires_grad_(False), OptimiserSettings()) is None
 
 
-@pytest.mark.parametrize("wrong", [{"name": "lion"}, {"schedule": "cosine"}, {"warmup": 1.0}, {"learning_rate": -1.0}])
+@pytest.mark.parametrize(
+    "wrong", [{"name": "lion"}, {"schedule": "cosine"}, {"warmup": 1.0}, {"learning_rate": -1.0}, {"decay": 0.0}]
+)
 def test_wrong_settings(wrong: dict[str, object]) -> None:
     with pytest.raises(OptionError):
         OptimiserSettings(**wrong)

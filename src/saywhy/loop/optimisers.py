@@ -13,14 +13,17 @@ from saywhy.errors import OptionError
 
 __all__ = ["OptimiserSettings", "make_optimiser", "set_rate"]
 
+STAGES = 10  # of the schedule "step"
+
 
 @dataclass(frozen=True)
 class OptimiserSettings:
     """How one player is optimised.
 
     ``warmup`` is the share of all steps in which the rate rises from 0; with ``schedule="linear"`` it then falls to 0
-    at the last step, with ``"constant"`` it stays. ``rates`` gives parameters whose names start with a prefix their
-    own learning rate, such as ``{"bert.": 1e-5}``. Vectors (biases, norms) are never decayed.
+    at the last step, with ``"constant"`` it stays, and with ``"step"`` it is multiplied by ``decay`` after every tenth
+    of the steps (every two of twenty epochs, as IvRA trains). ``rates`` gives parameters whose names start with a
+    prefix their own learning rate, such as ``{"bert.": 1e-5}``. Vectors (biases, norms) are never decayed.
     """
 
     name: str = "adamw"
@@ -31,13 +34,16 @@ class OptimiserSettings:
     momentum: float = 0.0
     schedule: str = "linear"
     warmup: float = 0.1
+    decay: float = 0.5
     rates: Mapping[str, float] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if self.name not in ("adamw", "adam", "sgd"):
             raise OptionError(f"unknown optimiser {self.name!r}; known: adam, adamw, sgd")
-        if self.schedule not in ("constant", "linear"):
-            raise OptionError(f"unknown schedule {self.schedule!r}; known: constant, linear")
+        if self.schedule not in ("constant", "linear", "step"):
+            raise OptionError(f"unknown schedule {self.schedule!r}; known: constant, linear, step")
+        if not 0 < self.decay <= 1:
+            raise OptionError(f"decay is a factor above 0 and at most 1, not {self.decay}")
         if not 0 <= self.warmup < 1:
             raise OptionError(f"warmup is a share of all steps in [0, 1), not {self.warmup}")
         if not all(rate >= 0 for rate in (self.learning_rate, *self.rates.values())):
@@ -55,6 +61,8 @@ class OptimiserSettings:
             return (step + 1) / rising
         if self.schedule == "constant":
             return 1.0
+        if self.schedule == "step":
+            return float(self.decay ** min(STAGES * step // total, STAGES - 1))
         # Steps past the planned end (an objective may be run on) keep the rate 0 rather than turn negative.
         return max(0.0, (total - step) / (total - rising))
 

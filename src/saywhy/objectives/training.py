@@ -55,6 +55,7 @@ def train(
     weight_decay: float = 0.01,
     warmup: float = 0.1,
     schedule: str = "linear",
+    decay: float = 0.5,
     accumulate: int = 1,
     clip: float | None = 1.0,
     max_steps: int | None = None,
@@ -91,7 +92,8 @@ def train(
         truncation: what is done with texts the model cannot read whole: ``head``, ``window`` or ``error``.
         weight_decay: of matrices.
         warmup: share of the steps in which the learning rate rises.
-        schedule: ``linear`` or ``constant``.
+        schedule: ``linear``, ``constant`` or ``step``.
+        decay: what ``step`` multiplies the learning rate by after every tenth of the steps.
         accumulate: cut every batch into so many parts, to need less memory.
         clip: largest norm of the gradient, or None.
         max_steps: stop after so many steps.
@@ -133,7 +135,9 @@ def train(
         checkpoint_every=checkpoint_every,
     )
     rate = suits["learning_rate"] if learning_rate is None else learning_rate
-    rule = OptimiserSettings(learning_rate=rate, weight_decay=weight_decay, warmup=warmup, schedule=schedule)
+    rule = OptimiserSettings(
+        learning_rate=rate, weight_decay=weight_decay, warmup=warmup, schedule=schedule, decay=decay
+    )
     trained: Objective = kind(started.model, rule, **options)
     trained.begin(seed)
     items, held_out = _encode(trained, given, truncation, quiet)
