@@ -10,7 +10,6 @@ from saywhy.errors import DataError, OptionError
 from saywhy.loop import OptimiserSettings
 from saywhy.models import TextModel
 from saywhy.objectives import train
-from saywhy.objectives.cage import Cage
 from saywhy.objectives.mpii import Mpii
 from saywhy.types import Example
 from tests import zoo
@@ -122,16 +121,3 @@ def test_e_infersent_learns_and_explains_the_label_it_predicts(tmp_path: Any) ->
         assert one.probabilities == pytest.approx(model.predict(example)[0].probabilities, abs=1e-5)
     with pytest.raises(OptionError, match="label_share must lie between 0 and 1"):
         learn(objective="e-infersent", model_options=options, label_share=2.0)
-
-
-def test_cage_learns_to_explain_and_to_decide_by_it() -> None:
-    shape = {**TINY, "longest": 10}
-    model = learn(objective="cage", epochs=24, model_options=shape)
-    for example in pets(6):
-        why: Any = saywhy.explain(model, example)
-        assert why.prediction.label == example.label
-        assert why.sentence == example.explanations[0]
-    with pytest.raises(OptionError, match="own_from is a share"):
-        learn(objective="cage", epochs=1, own_from=2.0)
-    with pytest.raises(OptionError, match="trains the network cage"):
-        Cage(zoo.classifier(), OptimiserSettings())
