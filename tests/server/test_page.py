@@ -213,6 +213,25 @@ def test_methods_are_measured_beside_random_ones(watched: Watched) -> None:
     assert table.locator("td small", has_text="random").count() == 4
 
 
+def test_the_smallest_change_that_turns_the_answer_is_struck_out(watched: Watched) -> None:
+    page = watched.open(
+        model="weigher", text="A good \N{CLAPPER BOARD} and fine film, never dull.", method=["leave-one-out"]
+    )
+    page.locator(".whatif").first.wait_for()
+    page.click("#turn")
+    box = page.locator("#turning")
+    box.locator("del").first.wait_for()
+    struck = box.locator("del").all_inner_texts()
+    assert set(struck) <= {"good", "fine"}
+    assert struck
+    assert "the model says no" in box.inner_text()
+    assert box.locator(".turned").inner_text() == "A good \N{CLAPPER BOARD} and fine film, never dull."
+    assert "No smaller change does it." in box.inner_text()
+    page.fill("#text-0", "Nothing of note.")
+    page.click("#explain")
+    expect(box).to_be_hidden()
+
+
 def test_choices_are_typed_and_explained(watched: Watched) -> None:
     page = watched.open(model="choices")
     page.fill("#text-0", "What do you do when you are tired?")

@@ -10,6 +10,7 @@ import { Explanations } from "./explain.js";
 import { save } from "./exports.js";
 import { readLink, writeLink } from "./link.js";
 import { showReports } from "./reports.js";
+import { turn } from "./turning.js";
 
 const VIEWS = ["explain", "compare", "reports"];
 const EXPLAIN = ["Explain ", "Compare "];
@@ -82,6 +83,9 @@ function wire() {
     const methods = explanations.cards.filter((card) => card.explanation).map((card) => card.explanation.header.method);
     if (methods.length) evaluate(explanations.asked, [...new Set(methods)]);
     else say("There is nothing to measure yet.", "error");
+  });
+  byId("turn").addEventListener("click", () => {
+    if (explanations.asked) turn(explanations.asked);
   });
   byId("copy-link").addEventListener("click", copyLink);
   byId("alert-close").addEventListener("click", hush);

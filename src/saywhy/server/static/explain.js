@@ -153,8 +153,10 @@ export class Explanations {
     this.asked = null;
     replace(byId("cards"));
     byId("results").hidden = true;
-    byId("evaluation").hidden = true;
     byId("stale").hidden = true;
-    replace(byId("evaluation"));
+    for (const id of ["evaluation", "turning"]) {
+      byId(id).hidden = true;
+      replace(byId(id));
+    }
   }
 }
