@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from html import escape
+from unicodedata import east_asian_width
 
 from saywhy.display.parts import finite, linked_boxes, number, peak, visible
 from saywhy.types import Alignments, Word
@@ -12,9 +13,17 @@ __all__ = ["links_svg"]
 
 # Okabe and Ito's colours, which people with any kind of colour vision tell apart; numbers say the same.
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00", "#8a6d00", "#7f7f7f")
-SIZE, GAP, MARGIN = 15, 10, 6
+SIZE, GAP, MARGIN = 15, 7, 6
 TOP, BOTTOM, HEIGHT = 20, 126, 144
-LETTER = 0.56  # width of a letter of the mean word, in font sizes
+# Widths in font sizes, as sans-serif fonts mostly have them; what is not listed is a letter of middling width.
+LETTER, CAPITAL, WIDE = 0.56, 0.66, 1.0
+WIDTHS = {
+    **dict.fromkeys("ijl.,:;'|!’", 0.27),
+    **dict.fromkeys('frt()[]-/"“”', 0.38),
+    **dict.fromkeys("ckszvxyJ", 0.51),
+    **dict.fromkeys("mwMW@%…—", 0.86),
+    "I": 0.3,
+}
 LONGEST = 80
 
 
@@ -68,10 +77,16 @@ def _places(words: Sequence[Word]) -> list[tuple[float, float]]:
     """Where each word begins and ends, from the left."""
     found, at = [], float(MARGIN)
     for word in words:
-        size = SIZE * LETTER * max(1, len(visible(word.text)))
+        size = SIZE * max(0.27, sum(map(_width, visible(word.text))))
         found.append((at, at + size))
         at += size + GAP
     return found
+
+
+def _width(letter: str) -> float:
+    if east_asian_width(letter) in "WF":
+        return WIDE
+    return WIDTHS.get(letter, CAPITAL if letter.isupper() else LETTER)
 
 
 def _safe(text: str) -> str:
