@@ -64,6 +64,7 @@ export class Explanations {
   async run(names = null) {
     const state = this.composer.state();
     const task = this.composer.model.task;
+    byId("turn").hidden = task === "span-qa"; // its answer is a part of the text: there is no label to turn
     const methods = names ?? state.methods;
     this.clear();
     const stop = (this.stop = new AbortController());
