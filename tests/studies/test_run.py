@@ -11,7 +11,9 @@ from typing import Any
 import pytest
 import yaml
 
+import saywhy
 from saywhy.errors import OptionError
+from saywhy.loop import read_run
 from saywhy.studies import StudyError, StudyResult, run_study
 from saywhy.studies import engines as engines_module
 from saywhy.studies.cells import Cell, Store
@@ -170,6 +172,19 @@ def test_a_result_is_there_whole_or_not_at_all(tmp_path: Path) -> None:
     store.forget(cell.name)
     assert not store.done(cell.name)
     assert Cell.from_dict(cell.to_dict()).name == cell.name
+
+
+def test_a_training_that_another_version_began_starts_again(tmp_path: Path) -> None:
+    plan, _ = plan_study(study(**SMALL))
+    (cell,) = (cell for cell in plan.cells if cell.kind == "train")
+    begun = Store(tmp_path).part(cell.name) / "model"
+    saywhy.train("plain", "planted-reviews", "gru", out=begun, data_options=DATA["options"], max_steps=1, quiet=True)
+    told = Told()
+    run_study(study(**SMALL), out=tmp_path, only=["train"], progress=told)
+    assert told.of("done") == [cell.title]
+    run = read_run(Store(tmp_path).folder(cell.name) / "model")
+    assert run is not None
+    assert run["config"]["model"]["name"] != "gru"
 
 
 SCRIPT = """

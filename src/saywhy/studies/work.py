@@ -14,6 +14,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+from saywhy.errors import OptionError
 from saywhy.studies.cells import Cell, Store
 from saywhy.studies.references import follow_references
 
@@ -64,16 +65,26 @@ def _train(cell: Cell, store: Store) -> dict[str, Any]:
         for name, value in config["options"].items()
     }
     part = store.part(cell.name)
-    # A run that was stopped goes on where it was, bit for bit.
-    trained = train(
-        config["objective"],
-        _dataset(config["data"]),
-        base,
-        out=part / "model",
-        seed=config["seed"],
-        quiet=True,
-        **options,
-    )
+    begun = (part / "model").exists()
+
+    def learn(resume: bool) -> Any:
+        return train(
+            config["objective"],
+            _dataset(config["data"]),
+            base,
+            out=part / "model",
+            seed=config["seed"],
+            resume=resume,
+            quiet=True,
+            **options,
+        )
+
+    try:
+        trained = learn(resume=True)  # a run that was stopped goes on where it was, bit for bit
+    except OptionError:
+        if not begun:
+            raise
+        trained = learn(resume=False)  # begun by a version that trained otherwise
     log = part / "model" / "log.jsonl"
     report = (read_run(part / "model") or {}).get("report", {})
     return {"fingerprint": trained.fingerprint, "log": _read_log(log) if log.exists() else [], "report": report}
