@@ -9,8 +9,9 @@ Example:
 
 from __future__ import annotations
 
-import importlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from saywhy.lazy import lazy_names
 
 if TYPE_CHECKING:
     from saywhy.audits import check, counterfactual, diff, overview, sanity
@@ -57,13 +58,7 @@ _HOMES = {
     "train": "saywhy.objectives",
 }
 
-
-def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
-        raise AttributeError(f"module 'saywhy' has no attribute {name!r}")
-    value = getattr(importlib.import_module(_HOMES[name]), name)
-    globals()[name] = value
-    return value
+__getattr__ = lazy_names(__name__, _HOMES)
 
 
 def __dir__() -> list[str]:

@@ -14,6 +14,7 @@ from saywhy.benchmarks.costs import method_costs, objective_costs
 from saywhy.benchmarks.training import TrainingPlan
 from saywhy.cli.app import app
 from saywhy.errors import OptionError
+from saywhy.types import Example
 from tests import zoo
 from tests.objectives.rationalizers import reviews
 
@@ -44,6 +45,8 @@ def test_options_reach_the_method_and_its_name() -> None:
     )
     assert [row.name for row in table.rows] == ["predict", "lime (samples=8)", "lime (samples=200)"]
     assert table.rows[2].seconds > table.rows[1].seconds > 0
+    too_long = [Example(("good " * 2000,))]
+    assert method_costs(zoo.shared("bert"), too_long, [("gradient", {})], rounds=1).rows[1].seconds > 0
     with pytest.raises(OptionError, match="at least one example"):
         method_costs(zoo.shared("bert"), [], [])
 

@@ -157,7 +157,7 @@ def methods(
 ) -> None:
     """What it costs to explain by each method, beside predicting the same inputs: CPU time on one thread, in turn.
 
-    [bold]saywhy bench methods runs/ivra -m ivra -m attention -m integrated-gradients:steps=20[/bold]
+    [bold]saywhy bench methods runs/ivra -m ivra -m attention -m integrated-gradients:points=20[/bold]
     """
     from saywhy import load, load_dataset
     from saywhy.benchmarks.costs import method_costs

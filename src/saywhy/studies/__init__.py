@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import importlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from saywhy.lazy import lazy_names
 
 if TYPE_CHECKING:
     from saywhy.studies.bulk import BulkResult, explain_many
@@ -28,21 +29,18 @@ __all__ = [
 
 # Looked up on first use, so that `engines` can start the workers' imports before this process begins its own.
 _HOMES = {
-    "BulkResult": "bulk",
-    "Row": "table",
-    "Study": "schema",
-    "StudyError": "schema",
-    "StudyResult": "run",
-    "StudyTable": "table",
-    "explain_many": "bulk",
-    "plan_study": "run",
-    "read_explanations": "explanations",
-    "read_study": "schema",
-    "run_study": "run",
+    "BulkResult": "saywhy.studies.bulk",
+    "Row": "saywhy.studies.table",
+    "Study": "saywhy.studies.schema",
+    "StudyError": "saywhy.studies.schema",
+    "StudyResult": "saywhy.studies.run",
+    "StudyTable": "saywhy.studies.table",
+    "explain_many": "saywhy.studies.bulk",
+    "plan_study": "saywhy.studies.run",
+    "read_explanations": "saywhy.studies.explanations",
+    "read_study": "saywhy.studies.schema",
+    "run_study": "saywhy.studies.run",
 }
 
 
-def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
-        raise AttributeError(f"module 'saywhy.studies' has no attribute {name!r}")
-    return getattr(importlib.import_module(f"saywhy.studies.{_HOMES[name]}"), name)
+__getattr__ = lazy_names(__name__, _HOMES)
