@@ -484,6 +484,8 @@ def test_selected_alignments_are_linked_boxed_and_told() -> None:
     assert "Two men ↔ The men +0.850" in shown
     assert "5 of 12 word pairs selected" in shown
     assert [line.count("██") for line in shown.splitlines() if "██" in line] == [2, 2, 1]
+    widths = {text.text: float(text.get("textLength", "0")) for text in drawn.iter("text")}
+    assert widths["men"] > widths["The"]  # by the shapes of letters, not by their number
     nothing = replace(why, selected=((False,) * 3,) * 4, phrases=(), boxes=())
     assert links_svg(nothing) == ""
     assert "pairs: none" in printed(explanation_rich(nothing))
