@@ -124,3 +124,12 @@ def test_mistakes(support: TextModel) -> None:
         fresh(support, top=0)
     with pytest.raises(UnknownNameError, match="nosuch"):
         fresh(support, method="nosuch")
+
+
+def test_a_text_without_words_is_read_as_nothing(support: TextModel) -> None:
+    model = fresh(support, epochs=1)
+    (item,) = model.encode([Example(("",))])
+    assert item.words == ()
+    assert set(item.rows[0].ids) <= set(model.tokenizer.all_special_ids)
+    (prediction,) = model.predict([""])
+    assert prediction.label in model.labels

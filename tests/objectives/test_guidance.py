@@ -141,6 +141,19 @@ def test_targets_are_kept_for_some_epochs() -> None:
     assert Guide(model).state() == {}
 
 
+def test_a_target_grows_old_by_its_own_epochs() -> None:
+    # With terms in every fifth batch an example may be met first in an odd epoch.
+    model = classifier("bert")
+    items = encoded(model)
+    guide = Guide(model, refresh=2)
+    first = guide.targets(items, epoch=1)
+    with torch.no_grad():
+        for parameter in model.module.parameters():
+            parameter.mul_(1.2)
+    assert all((a[0] == b[0]).all() for a, b in zip(first, guide.targets(items, epoch=2), strict=True))
+    assert any((a[0] != b[0]).any() for a, b in zip(first, guide.targets(items, epoch=3), strict=True))
+
+
 def test_choices_have_a_target_where_they_were_asked_about() -> None:
     model = chooser()
     items = model.encode([Example(("Dull film?",), choices=("You sleep", "run"), label=1)])

@@ -5,8 +5,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from sklearn.metrics import f1_score
 
-from saywhy.models.rationale_probes import assess_rationales, estimate_lipschitz, selection_change
+from saywhy.models.rationale_probes import assess_rationales, estimate_lipschitz, gold_words, selection_change
 from saywhy.models.rationales import rationalizer_of, read_rationales
 from saywhy.objectives import train
 from saywhy.objectives.probing import EpochProbe
@@ -30,6 +31,12 @@ def test_the_numbers_are_those_of_the_probes() -> None:
     assert found["lipschitz"] == pytest.approx(estimate_lipschitz(model, reviews(12)), rel=1e-5)
     assert found["gold-cross-entropy"] == pytest.approx(whole.gold_cross_entropy, rel=0.2)
     assert "change" not in found
+    items = model.encode(reviews(12), "head")
+    picked = [reading.selected for reading in read_rationales(model, items)]
+    gold = [gold_words(item) for item in items]
+    assert all(marks.sum() == 1 for marks in gold)
+    assert found["f1"] == pytest.approx(f1_score(np.concatenate(gold), np.concatenate(picked), zero_division=0))
+    assert found["f1"] > 0
 
 
 def test_the_change_is_from_the_validation_before_also_after_a_stop() -> None:
@@ -58,8 +65,16 @@ def test_probing_changes_nothing_that_is_trained_and_is_logged_every_epoch(tmp_p
     assert plain.fingerprint == probed.fingerprint
     history = json.loads((tmp_path / "probed" / "run.json").read_text())["result"]["history"]
     assert [set(h) - {"step", "epoch", "score", "accuracy", "selected"} for h in history] == [
-        {"lipschitz", "selected-accuracy", "selected-cross-entropy", "gold-accuracy", "gold-cross-entropy"},
-        {"lipschitz", "selected-accuracy", "selected-cross-entropy", "gold-accuracy", "gold-cross-entropy", "change"},
+        {"f1", "lipschitz", "selected-accuracy", "selected-cross-entropy", "gold-accuracy", "gold-cross-entropy"},
+        {
+            "change",
+            "f1",
+            "lipschitz",
+            "selected-accuracy",
+            "selected-cross-entropy",
+            "gold-accuracy",
+            "gold-cross-entropy",
+        },
     ]
 
 

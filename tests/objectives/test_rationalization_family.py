@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+import json
 import math
 from pathlib import Path
 from typing import Any
@@ -246,3 +248,57 @@ def test_random_masks_teach_the_predictor_and_then_only_the_selector_moves() -> 
     torch.testing.assert_close(whole.predictor_loss(batch, step()), expected)
     with pytest.raises(OptionError, match="shares above 0"):
         make("random-masks", first=1.0)
+
+
+def test_the_epoch_that_is_kept_is_one_of_the_selectors(tmp_path: Path) -> None:
+    # Before, the predictor alone has learned, and what an untrained selector selects may score as well by chance.
+    for seed in range(3):
+        quick("random-masks", epochs=4, seed=seed, out=tmp_path / str(seed))
+        result = json.loads((tmp_path / str(seed) / "run.json").read_text())["result"]
+        assert result["best_step"] > result["steps"] / 2
+
+
+@pytest.mark.parametrize("name", ["a2r", "cr"])
+def test_the_best_epoch_is_chosen_where_the_top_of_short_texts_is_more_than_was_asked_for(name: str) -> None:
+    # One word of four is a quarter, whatever was asked for; every epoch must not score alike for it.
+    objective = make(name, target_sparsity=0.05)
+    examples = [Example((f"it was {word} there",), gold) for word, gold in (("great", "good"), ("awful", "bad"))]
+    items = objective.items(examples, "head")
+    objective.control.update(step(99))
+    score, facts = objective.score(items, 8)
+    assert facts["selected"] == 0.25
+    assert score == facts["accuracy"]
+
+
+def test_texts_without_words_are_no_reason_to_stop() -> None:
+    empty = [Example(("",), label) for label in ("good", "bad")]
+    for name in ("cr", "nir", "ver"):
+        objective = make(name)
+        objective.items(reviews(6), "head")
+        batch = objective.collate(objective.items(empty, "head"))
+        total, _ = objective.loss(batch, step())
+        assert torch.isfinite(total)
+
+
+def test_only_words_that_are_selected_count_in_their_necessity() -> None:
+    # A mean over the words that were tried and selected: those below the bar must not thin it out.
+    objective = make("cr", tried=1.0)
+    objective.train_mode(False)
+    batch = batch_of(objective, 2)
+    game = objective.play(batch, step())
+    mask = torch.zeros_like(game.mask)
+    mask[:, 0] = 1.0
+    game = dataclasses.replace(game, mask=mask, shown=mask, scores=objective.read(game.batch, mask))
+    whole = game.scores.softmax(-1).gather(1, game.gold.unsqueeze(1))
+    without = objective.read(game.batch, torch.zeros_like(mask)).softmax(-1).gather(1, game.gold.unsqueeze(1))
+    expected = (whole - without).clamp_min(0).log1p().mean()
+    assert float(objective.extra(game).detach()) == pytest.approx(-float(expected.detach()), abs=1e-6)
+    assert float(expected.detach()) > 0
+
+
+def test_texts_that_are_all_alike_have_words_to_put_in() -> None:
+    objective = make("nir", noise=0.5)
+    assert isinstance(objective, Nir)
+    items = objective.items([Example(("great soup",), "good"), Example(("great soup",), "bad")], "head")
+    rows, _ = objective.collate(items)
+    assert objective.replaced(rows, step()).shape == rows.inputs["input_ids"].shape

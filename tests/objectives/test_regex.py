@@ -122,13 +122,35 @@ def test_the_adversary_finds_more_than_noise_and_a_ball_finds_nothing() -> None:
     model.module.eval()
     found = {}
     for name, options in {
-        "noise": {"ascent_steps": 0, "noise": 0.5},
-        "literal": {"projection": "ball"},
-        "one": {"ascent_steps": 1},
+        "adversary": {},
+        # Its largest entry is 1 by default, times the radius: random entries of that size are larger on the whole.
+        "noise": {"ascent_steps": 0, "noise": 1.0},
+        "literal": {"projection": "ball", "noise": 1e-5},
+        "smart": {"projection": "normalise", "noise": 1e-5},
     }.items():
-        _, found[name] = loss(*made(model, **only("adversarial", **options)))
-    assert found["literal"]["adversarial"] < 1e-6
-    assert found["one"]["adversarial"] > 1e-3
+        _, terms = loss(*made(model, **only("adversarial", **options)))
+        found[name] = terms["adversarial"]
+    assert found["adversary"] > 3 * found["noise"]
+    assert found["literal"] < 1e-6
+    assert found["smart"] > 1e-3
+
+
+def test_smarts_adversary_is_its_random_start_and_says_so() -> None:
+    # Why it is not the default: with a gradient that counts for nothing it finds the same.
+    model = classifier()
+    model.module.eval()
+    found = []
+    for size in (1e-3, 1e-30):
+        options = {"projection": "normalise", "noise": 1e-5, "step_size": size}
+        found.append(loss(*made(model, **only("adversarial", **options)))[1]["adversarial"])
+    assert found[0] == pytest.approx(found[1], rel=0.05)
+
+
+def test_an_empty_text_is_trained_on_like_any_other() -> None:
+    model = classifier()
+    total, terms = loss(*made(model, [*EXAMPLES, Example(("",), label=LABELS[0])], mask="random"))
+    assert torch.isfinite(total)
+    assert set(terms) == {"classify", *TERMS}
 
 
 def test_guidance_is_zero_only_where_both_attentions_are_the_attribution(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -232,8 +254,9 @@ def test_an_estimate_sees_every_kind_of_step(monkeypatch: pytest.MonkeyPatch) ->
     [
         ({"gradient_weight": -1}, "gradient_weight must not be negative"),
         ({"guidance_every": 0}, "guidance_every must be at least 1"),
-        ({"projection": "sphere"}, "projection must be one of normalise, ball"),
+        ({"projection": "sphere"}, "projection must be one of power, normalise, ball"),
         ({"ascent_steps": -1}, "ascent_steps"),
+        ({"radius": 0}, "radius must be above 0"),
         ({"lambda_1": 1}, "has no option lambda_1; it has classify_weight"),
     ],
 )

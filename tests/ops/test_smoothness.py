@@ -61,7 +61,7 @@ def test_steps_go_up_and_leave_padding_alone(toy: tuple[torch.nn.Module, torch.T
     start = 1e-3 * torch.randn(x.shape, generator=torch.Generator().manual_seed(2))
     values = []
     for steps in range(6):
-        change = ascend(divergence, start, real, steps=steps, step_size=1e4, epsilon=1e-9)
+        change = ascend(divergence, start, real, steps=steps, step_size=1e4, epsilon=1e-9, projection="normalise")
         assert (change[~real] == 0).all()
         assert not change.requires_grad
         values.append(float(divergence(change).detach()))
@@ -70,6 +70,31 @@ def test_steps_go_up_and_leave_padding_alone(toy: tuple[torch.nn.Module, torch.T
     assert min(values) >= 0
     assert values[0] < values[1]
     assert all(b >= a - 1e-6 for a, b in pairwise(values))
+
+
+def test_the_gradients_direction_beats_any_random_one_of_its_size(
+    toy: tuple[torch.nn.Module, torch.Tensor, torch.Tensor],
+) -> None:
+    network, x, real = toy
+    fixed = network(x).detach()
+
+    def divergences(change: torch.Tensor) -> torch.Tensor:
+        return symmetric_kl(fixed, network(x + 0.1 * change)).detach()
+
+    start = 1e-3 * torch.randn(x.shape, generator=torch.Generator().manual_seed(2))
+    for steps in (1, 2, 3):
+        change = ascend(lambda c: symmetric_kl(fixed, network(x + 0.1 * c)).sum(), start, real, steps=steps)
+        assert (change[~real] == 0).all()
+        torch.testing.assert_close(change.abs().flatten(1).amax(-1), torch.ones(len(x)))
+        sizes = change.flatten(1).norm(dim=1)
+        random = torch.randn((50, *x.shape), generator=torch.Generator().manual_seed(3)) * real.unsqueeze(-1)
+        random = random / random.flatten(2).norm(dim=2)[..., None, None] * sizes[:, None, None]
+        others = torch.stack([divergences(some) for some in random])
+        found = divergences(change)
+        assert (found > 2 * others.mean(0)).all()
+        assert (found > 0.9 * others.amax(0)).all()  # of three numbers fifty guesses find the best too
+    flat = ascend(lambda c: (0 * c).sum(), start, real)
+    assert (flat == 0).all()
 
 
 def test_a_ball_is_small(toy: tuple[torch.nn.Module, torch.Tensor, torch.Tensor]) -> None:

@@ -110,6 +110,15 @@ def test_a_step_may_bear_the_name_of_its_network() -> None:
     assert not any(cell.needs for cell in trained)
 
 
+def test_options_are_those_of_the_network_that_an_objective_trains() -> None:
+    # A rationalizer over a text-transformer: the options are the rationalizer's, also where the encoder is named.
+    inside = {"model_options": {"encoder_options": {"layers": 1}}}
+    changes: dict[str, Any] = {"train__plain__objective": "ver", "train__plain__options": inside}
+    assert plan_study(study(**changes))[0].cells
+    with pytest.raises(StudyError, match="'rationalizer' has no option 'layers'"):
+        plan_study(study(**{**changes, "train__plain__options": {"model_options": {"layers": 1}}}))
+
+
 def test_only_takes_what_is_named_and_what_it_needs() -> None:
     chosen = titles(study(), only=["gradient", "seed 1"])
     assert chosen == ["train plain · seed 1", "evaluate plain · planted-reviews · gradient · seed 1"]

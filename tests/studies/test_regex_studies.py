@@ -62,10 +62,10 @@ def test_they_run(path: Path, tmp_path: Path) -> None:
     try:
         table = run_study(given, out=tmp_path).table
     except Exception as error:
-        # A model that knows nothing may get all of four texts wrong, and then there is nothing to attack.
-        if "that the model gets right" not in str(error):
+        # A model that knows nothing may get all of its texts wrong, and then there is nothing to attack.
+        if path.stem != "regex-attack" or "that the model gets right" not in str(error):
             raise
-        return
+        pytest.xfail("nothing to attack")
     found = {(row.model, row.data, row.method, row.metric) for row in table.rows}
     assert len(found) == len(table.rows) > 0
     values = (given.get("paper") or {}).get("values", {})

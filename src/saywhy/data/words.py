@@ -6,6 +6,7 @@ maps go through character offsets: nothing is decoded and tokenized again.
 
 from __future__ import annotations
 
+import math
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -90,7 +91,7 @@ class PieceMap:
     def keep_pieces(self, keep: np.ndarray) -> np.ndarray:
         """From how far words are kept (words,) or (n, words) to how far pieces are kept, (pieces,) or (n, pieces)."""
         keep = np.asarray(keep, dtype=np.float32)
-        flat = keep.reshape(-1, keep.shape[-1])
+        flat = keep.reshape(math.prod(keep.shape[:-1]), keep.shape[-1])
         lost = np.zeros((flat.shape[0], self.pieces), dtype=np.float32)
         np.add.at(lost.T, self.piece, ((1.0 - flat[:, self.word]) * self.share).T)
         kept = 1.0 - lost

@@ -31,6 +31,7 @@ __all__ = [
     "assess_rationales",
     "estimate_lipschitz",
     "estimate_slopes",
+    "gold_words",
     "judge_rationales",
     "mean_change",
     "probe_curve",
@@ -71,11 +72,12 @@ def judge_rationales(
         gold: read the gold rationales instead; of several annotators the union counts.
         batch_size: rows at a time.
     """
-    masks = [_gold(item) for item in encoded] if gold else None
+    masks = [gold_words(item) for item in encoded] if gold else None
     return _judged(model, encoded, read_rationales(model, encoded, batch_size, masks))
 
 
-def _gold(item: Encoded) -> NDArray[np.bool_]:
+def gold_words(item: Encoded) -> NDArray[np.bool_]:
+    """Which words of an example are in its gold rationale, (words,); of several annotators the union counts."""
     return span_mask(item.words, [span for marked in item.example.rationales for span in marked])
 
 

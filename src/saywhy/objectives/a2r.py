@@ -36,7 +36,7 @@ class A2R(Rationalization):
 
     Departures: the soft mask is the probability of each word, not a softmax over the text, whose small numbers would
     leave a GRU with next to nothing. The hard mask is the top ``alpha`` of each text, in training and afterwards.
-    Sparsity and continuity are those of the soft mask.
+    Sparsity and continuity are those of the soft mask. Nothing is drawn, so ``temperature`` has no effect.
 
     Args:
         model: a rationalizer.

@@ -26,8 +26,9 @@ class Cr(Rationalization):
     each word's Bernoulli from one of rate alpha, and -mean_j log(1 + max(0, p - p_without_j)) over some selected words.
 
     Departures: every example counts in the last term (the released code keeps the last of a batch). The KL takes the
-    place of the sparsity term; continuity stays, with weight lambda2. A word is weighed in the embeddings. The label's
-    probability is that of the gold label. The rationale is the top alpha of each text.
+    place of the sparsity term, and ``prior`` that of lambda1; continuity stays, with weight lambda2, as a mean whatever
+    ``reduction`` says. ``softness`` takes the place of ``temperature``. A word is weighed in the embeddings. The
+    label's probability is that of the gold label. The rationale is the top alpha of each text.
 
     Args:
         model: a rationalizer.
@@ -82,14 +83,17 @@ class Cr(Rationalization):
         whole = game.scores.softmax(-1).gather(1, right).squeeze(1).detach()
         allowed = torch.ceil(self.tried * game.choice.real.sum(1))
         order = game.mask.detach().argsort(1, descending=True)
-        terms = []
+        terms, counted = [], []
         for number in range(math.ceil(self.tried * game.mask.shape[1])):
             place = order[:, number : number + 1]
             counts = (game.mask.detach().gather(1, place).squeeze(1) > _SELECTED) & (number < allowed)
             less = self.read(game.batch, game.mask.scatter(1, place, 0.0)).softmax(-1).gather(1, right).squeeze(1)
+            counted.append(counts)
             terms.append(torch.where(counts, (whole - less).clamp_min(0).log1p(), torch.zeros_like(less)))
+        if not terms:
+            return game.scores.new_zeros(())
         tried = torch.stack(terms)
-        return -self.necessity * (tried.sum(0) / allowed.clamp_min(1)).mean()
+        return -self.necessity * (tried.sum(0) / torch.stack(counted).sum(0).clamp_min(1)).mean()
 
 
 _SELECTED = 0.8

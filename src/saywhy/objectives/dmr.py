@@ -21,13 +21,14 @@ __all__ = ["Dmr"]
 
 @objectives.register("dmr", family="rationalisation", tasks=Rationalization.tasks, paper="Huang et al. 2021")
 class Dmr(Rationalization):
-    """RNP whose predictor also matches a teacher that reads everything: its outputs, and the moments of its features.
+    """RNP whose predictor matches a teacher that reads everything, and its own features of the whole text.
 
     Reference: Huang et al.: Distribution Matching for Rationalization, AAAI 2021; on RNP, as VER runs it.
 
     Departures: one selector that is not told the label, as VER says; the released code has one for each class, told the
     gold label. The teacher learns in a phase of its own beside the game instead of before it. The moments are true
-    central moments (the code's are not). Features are means of a predictor's states, bounded by tanh.
+    central moments (the code's are not); both sides are learned. Features are means of the predictor's states, of the
+    selection and of the whole text, bounded by tanh. Teacher and labels weigh the same (0.9 and 0.1 in the code).
 
     Args:
         model: a rationalizer.

@@ -6,6 +6,7 @@ import base64
 import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import torch
@@ -80,7 +81,7 @@ class Guide:
         self.mask_ratio, self.mask, self.refresh = mask_ratio, mask, refresh
         self.calls = tapped_calls(model, "last")
         self._query = default_query(model)
-        self._known: dict[str, Target] = {}
+        self._known: dict[str, tuple[int, Target]] = {}
         special = set(model.tokenizer.all_special_ids)
         self._ordinary = np.asarray([i for i in range(len(model.tokenizer)) if i not in special])
 
@@ -89,11 +90,13 @@ class Guide:
         if self.refresh == 1:
             return self._attribute(items)
         keys = [self._key(item) for item in items]
-        stale = epoch % self.refresh == 0
-        missing = [i for i, key in enumerate(keys) if stale or key not in self._known]
+        # Each example's own age counts: where terms are not in every batch, it may be met in any epoch.
+        missing = [
+            i for i, key in enumerate(keys) if key not in self._known or epoch - self._known[key][0] >= self.refresh
+        ]
         for i, target in zip(missing, self._attribute([items[i] for i in missing]) if missing else [], strict=True):
-            self._known[keys[i]] = target
-        return [self._known[key] for key in keys]
+            self._known[keys[i]] = epoch, target
+        return [self._known[key][1] for key in keys]
 
     def masked(
         self, items: Sequence[Encoded], targets: Sequence[Target], rng: np.random.Generator | None = None
@@ -111,7 +114,8 @@ class Guide:
             score += row.pieces.word_scores(own.astype(np.float64))
             seen[row.pieces.word] = True
         fixed = item.example.meta.get("fixed", ())
-        free = np.flatnonzero(seen & [word.field not in fixed for word in item.words])
+        may = np.asarray([word.field not in fixed for word in item.words], dtype=bool)
+        free = np.flatnonzero(seen & may)
         chosen = np.zeros(len(item.words), dtype=bool)
         if len(free):
             chosen[free[ranks(-score[free]) < top_count(self.mask_ratio, len(free), "ceil")]] = True
@@ -130,17 +134,18 @@ class Guide:
         spread = spread * content_mask(batch)
         return spread / spread.sum(-1, keepdim=True).clamp_min(1e-12)
 
-    def state(self) -> dict[str, list[str]]:
-        """The attributions that later epochs will use again."""
+    def state(self) -> dict[str, dict[str, Any]]:
+        """The attributions that later epochs will use again, and the epochs they are of."""
         return {
-            key: [base64.b64encode(row.tobytes()).decode() for row in target] for key, target in self._known.items()
+            key: {"epoch": epoch, "rows": [base64.b64encode(row.tobytes()).decode() for row in target]}
+            for key, (epoch, target) in self._known.items()
         }
 
-    def load_state(self, state: Mapping[str, Sequence[str]]) -> None:
+    def load_state(self, state: Mapping[str, Mapping[str, Any]]) -> None:
         """Take back what `state` gave."""
         self._known = {
-            key: tuple(np.frombuffer(base64.b64decode(row), dtype=np.float16) for row in rows)
-            for key, rows in state.items()
+            key: (kept["epoch"], tuple(np.frombuffer(base64.b64decode(row), dtype=np.float16) for row in kept["rows"]))
+            for key, kept in state.items()
         }
 
     def _attribute(self, items: Sequence[Encoded]) -> list[Target]:

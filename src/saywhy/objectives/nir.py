@@ -67,14 +67,17 @@ class Nir(Rationalization):
             size = len(embedding_modules(self.rationalizer)[0].weight)  # type: ignore[arg-type]
             frequency, totals = torch.zeros(size), torch.zeros(size)
             for item in made:
-                ids = torch.from_numpy(item.rows[0].ids)
+                row = item.rows[0]
+                ids = torch.from_numpy(row.ids[row.pieces.owned()])  # special tokens never stand in for a word
                 counts = torch.bincount(ids, minlength=size).float()
                 frequency += counts > 0
-                totals += counts / len(ids)
+                totals += counts / max(1, len(ids))
             seen = frequency > 0
             self._idf = torch.where(seen, (len(made) / frequency.clamp_min(1)).log(), 0.0)
             scores = totals * self._idf
-            self._weights = (scores.max() - scores) * seen
+            weights = (scores.max() - scores) * seen
+            # Where all pieces say the same, each is as good as any other.
+            self._weights = weights if float(weights.sum()) > 0 else seen.float()
         return made
 
     def read(self, rows: Batch, mask: Tensor, predictor: Any = None) -> Tensor:

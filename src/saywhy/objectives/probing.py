@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from saywhy.models import TextModel
 from saywhy.models.encoding import Encoded
-from saywhy.models.rationale_probes import estimate_slopes, judge_rationales, mean_change
+from saywhy.models.rationale_probes import estimate_slopes, gold_words, judge_rationales, mean_change
 from saywhy.models.rationales import Reading
 
 __all__ = ["EpochProbe"]
@@ -22,8 +22,9 @@ class EpochProbe:
 
     Logged are ``change``, how far the selection differs from that of the validation before (Figure 2, not at the
     first); ``lipschitz``, the steepest slope of the last label's probability (Figure 4); and, if held-out examples have
-    gold rationales, accuracy and median cross-entropy on what is selected of these examples and on the gold
-    (Figures 3, 5 and 10). Nothing of it changes what is trained or which epoch is kept.
+    gold rationales, the micro F1 of what is selected (Figure 5), and accuracy and median cross-entropy on what is
+    selected of these examples and on the gold (Figures 3 and 10). Nothing of it changes what is trained or which epoch
+    is kept.
     """
 
     def __init__(self, model: TextModel) -> None:
@@ -41,6 +42,9 @@ class EpochProbe:
         slopes = estimate_slopes(self.model, items, label=len(self.model.labels) - 1, batch_size=batch_size)
         found["lipschitz"] = float(slopes.max())
         marked = [item for item in items if any(item.example.rationales)]
+        if marked:
+            read = [r.selected for r, item in zip(readings, items, strict=True) if any(item.example.rationales)]
+            found["f1"] = _micro_f1(list(zip(read, map(gold_words, marked), strict=True)))
         for name, gold in (("selected", False), ("gold", True)) if marked else ():
             judged = judge_rationales(self.model, marked, gold=gold, batch_size=batch_size)
             found[f"{name}-accuracy"] = float(judged.right.mean())
@@ -60,3 +64,10 @@ class EpochProbe:
         if kept is not None:
             bits = np.frombuffer(base64.b64decode(kept["bits"]), dtype=np.uint8)
             self._before = np.unpackbits(bits, count=int(kept["words"])).astype(bool)
+
+
+def _micro_f1(pairs: Sequence[tuple[NDArray[np.bool_], NDArray[np.bool_]]]) -> float:
+    """F1 of selected against gold words, over all words together."""
+    both = sum(int((selected & gold).sum()) for selected, gold in pairs)
+    either = sum(int(selected.sum()) + int(gold.sum()) for selected, gold in pairs)
+    return 2 * both / max(1, either)

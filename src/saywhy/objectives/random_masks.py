@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import torch
@@ -12,6 +12,7 @@ from torch import Tensor
 from saywhy.errors import OptionError
 from saywhy.loop import OptimiserSettings, Phase, Step
 from saywhy.models import TextModel
+from saywhy.models.encoding import Encoded
 from saywhy.objectives.base import TrainingBatch, objectives
 from saywhy.objectives.rationalization import Rationalization
 
@@ -24,8 +25,8 @@ class RandomMasks(Rationalization):
 
     Reference: VER, section 4.3 and Figure 6: no selector misleads such a predictor, yet it judges rationales badly.
 
-    Departures: both halves are one run, so that ``first`` times the epochs are the predictor's. ``anneal`` is counted
-    over the whole run.
+    Departures: both halves are one run, so that ``first`` times the epochs are the predictor's; only the selector's
+    epochs compete for being kept. ``anneal`` is counted over the whole run.
 
     Args:
         model: a rationalizer.
@@ -48,10 +49,12 @@ class RandomMasks(Rationalization):
         if not 0 < first < 1 or not 0 < drawn <= 1:
             raise OptionError(f"first and drawn are shares above 0, and first is below 1; not {first} and {drawn}")
         self.first, self.drawn = first, drawn
+        self._selecting = False
 
     def phases(self, batch: TrainingBatch, step: Step) -> Iterator[Phase]:
         """One player's turn, by where the run is."""
-        if step.progress < self.first:
+        self._selecting = step.progress >= self.first
+        if not self._selecting:
             yield Phase(("predictor",), lambda: self.predictor_loss(batch, step))
         else:
             yield Phase(("selector",), lambda: self.loss(batch, step))
@@ -63,3 +66,17 @@ class RandomMasks(Rationalization):
         ids: Tensor = rows.inputs["word_ids"]
         draws = torch.rand(len(ids), int(ids.max()), generator=step.generator("random-masks"), device=ids.device)
         return F.cross_entropy(self.read(rows, (draws < self.drawn).float()), self.gold(items))
+
+    def score(self, items: Sequence[Encoded], batch_size: int) -> tuple[float, Mapping[str, float]]:
+        """As in every game; below all others until the selector has begun to learn."""
+        score, facts = super().score(items, batch_size)
+        return (score if self._selecting else min(score, 0.0) - 2), facts
+
+    def state(self) -> dict[str, Any]:
+        """Where the game is."""
+        return super().state() | {"selecting": self._selecting}
+
+    def load_state(self, state: Mapping[str, Any]) -> None:
+        """Take it back."""
+        super().load_state(state)
+        self._selecting = bool(state.get("selecting", True))

@@ -205,17 +205,18 @@ class Rationalization(Objective):
         """The accuracy, and how much was selected; sets the threshold where there is a target.
 
         With ``target_sparsity`` an epoch whose sparsity is more than two points off scores below all others: a model
-        that reads twice as much is no better for being right more often.
+        that reads twice as much is no better for being right more often. Where the top words of every text are taken,
+        each epoch selects the same number, and only the accuracy counts.
         """
         readings = read_rationales(self.model, items, batch_size)
-        if self.control.target is not None and self.rationalizer.config.selection == "likelier":
+        if self.control.target is not None and self._likelier:
             likely = np.concatenate([reading.probabilities[reading.free] for reading in readings])
             self.rationalizer.selector.threshold.fill_(self.control.threshold(likely))
             readings = read_rationales(self.model, items, batch_size)
         facts = {"accuracy": self._accuracy(readings, items), "selected": _share(readings)}
         if self.probe is not None:
             facts |= self.probe.look(items, readings, batch_size)
-        return self.control.score(facts["accuracy"], facts["selected"]), facts
+        return self.control.score(facts["accuracy"], facts["selected"] if self._likelier else None), facts
 
     def report(self, items: Sequence[Encoded], batch_size: int, seed: int) -> dict[str, Any]:
         """What share of the words is selected on held-out examples, and whether the selection collapsed."""
@@ -243,13 +244,23 @@ class Rationalization(Objective):
                 stacklevel=3,
             )
         elif not self.control.reached(share):
+            why = (
+                "are the held-out texts like those it was trained on?"
+                if self._likelier
+                else "the top words of each text are, rounded up: of short texts that is more"
+            )
             warnings.warn(
                 f"{share:.1%} of the words are selected, not the {self.control.target:.1%} asked for (seed {seed}); "
-                "are the held-out texts like those it was trained on?",
+                f"{why}",
                 SayWhyWarning,
                 stacklevel=3,
             )
         return facts
+
+    @property
+    def _likelier(self) -> bool:
+        """Whether words are selected by a threshold, not as the top of each text."""
+        return self.rationalizer.config.selection == "likelier"
 
     def _accuracy(self, readings: Sequence[Reading], items: Sequence[Encoded]) -> float:
         right = [

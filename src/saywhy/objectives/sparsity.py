@@ -69,14 +69,18 @@ class SparsityControl:
         """Whether a share is near enough to the target; always without one."""
         return self.target is None or abs(share - self.target) <= TOLERANCE
 
-    def score(self, accuracy: float, share: float) -> float:
+    def score(self, accuracy: float, share: float | None) -> float:
         """The accuracy; minus the distance from the target where that is too large, which is below any accuracy.
+
+        A ``share`` of None is one that no epoch can change.
 
         While alpha is still coming down everything is below that: the game is not yet the one that was asked for.
         """
         if self._progress < self.anneal:
             return accuracy - 2
-        return accuracy if self.target is None or self.reached(share) else -abs(share - self.target)
+        if self.target is None or share is None or self.reached(share):
+            return accuracy
+        return -abs(share - self.target)
 
     def state(self) -> dict[str, Any]:
         """What a checkpoint holds."""

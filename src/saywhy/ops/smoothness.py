@@ -9,7 +9,7 @@ from torch import Tensor
 
 __all__ = ["PROJECTIONS", "ascend", "gradient_norms"]
 
-PROJECTIONS = ("normalise", "ball")
+PROJECTIONS = ("power", "normalise", "ball")
 
 
 def gradient_norms(losses: Tensor, x: Tensor, owner: Tensor | None = None) -> Tensor:
@@ -47,7 +47,7 @@ def ascend(
     steps: int = 1,
     step_size: float = 1e-3,
     epsilon: float = 1e-5,
-    projection: str = "normalise",
+    projection: str = "power",
 ) -> Tensor:
     """A small change that makes a divergence large: steps along its gradient, each projected.
 
@@ -56,22 +56,33 @@ def ascend(
         start: the change to begin with.
         real: where a change is allowed, rows x L; it is zero elsewhere, on padding.
         steps: how many steps up.
-        step_size: of each.
-        epsilon: what the projection knows of size.
-        projection: ``normalise`` divides each position's change by its largest entry plus ``epsilon``, so that the
-            largest becomes about 1, as in the code released with SMART; ``ball`` cuts all entries at ``epsilon``, as
-            the paper writes it.
+        step_size: of each; ``power`` has none.
+        epsilon: what the projection knows of size; ``power`` needs none.
+        projection: ``power`` goes on with the gradient's direction alone, the largest entry of a row being 1; the last
+            of these is the change. ``normalise`` adds a step of the gradient and divides each position's change by its
+            largest entry plus ``epsilon``, so that the largest becomes about 1, as in the code released with SMART:
+            beside a start of that size a gradient is nothing, and what is found is random. ``ball`` cuts all entries
+            at ``epsilon``, as the paper writes it.
 
     Returns:
         The change, without a graph; with no steps, ``start`` where it is allowed.
 
-    Reference: Jiang et al.: SMART, ACL 2020, section 3.1 and algorithm 1; REGEX, equation 3.
+    Reference: Jiang et al.: SMART, ACL 2020, section 3.1 and algorithm 1; REGEX, equation 3; ``power``: Miyato et al.:
+    Virtual Adversarial Training, 2018, section 3.3.
     """
     allowed = real.unsqueeze(-1).to(start.dtype)
     change = start * allowed
-    for _ in range(steps):
+    small = start.abs().amax()
+    for step in range(steps):
         change = change.detach().requires_grad_()
         (gradient,) = torch.autograd.grad(divergence(change), change)
+        if projection == "power":
+            gradient = gradient * allowed
+            largest = gradient.abs().flatten(1).amax(-1)[:, None, None]
+            change = gradient / largest.clamp_min(torch.finfo(gradient.dtype).tiny)
+            # A further step measures the gradient as near as the first did: there the divergence is a quadratic form.
+            change = change if step == steps - 1 else small * change
+            continue
         change = change + step_size * gradient
         if projection == "normalise":
             change = change / (change.abs().amax(-1, keepdim=True) + epsilon)

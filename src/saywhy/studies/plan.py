@@ -131,8 +131,10 @@ class _Planner:
                     )
             if not isinstance(step.options.get("model_options") or {}, dict | list):
                 raise self.source.error("model_options must be a mapping", (*at, "options", "model_options"))
+        kinds = [objectives[objective].value for objective in step.objective]
         for place, model in enumerate(step.model):
-            self._check_network(step, model, at)
+            for network in {kind.network or model for kind in kinds}:
+                self._check_network(step, network, at)
             if model not in networks and model not in self.study.train and not Path(model).exists():
                 raise self.source.error(
                     f"{model!r} is no network ({', '.join(networks.names())}), no step of train and no folder",
