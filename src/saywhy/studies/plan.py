@@ -124,16 +124,14 @@ class _Planner:
             known -= {"objective", "data", "model", "out", "seed", "resume", "dry_run", "options"}
             for option in step.options:
                 if option.replace("-", "_") not in known:
+                    there = f"there are {', '.join(sorted(known))}"
                     raise self.source.error(
-                        f"neither training nor {objective} has an option {option!r}; there are "
-                        f"{', '.join(sorted(known))}",
-                        (*at, "options", option),
+                        f"neither training nor {objective} has an option {option!r}; {there}", (*at, "options", option)
                     )
             if not isinstance(step.options.get("model_options") or {}, dict | list):
                 raise self.source.error("model_options must be a mapping", (*at, "options", "model_options"))
-        kinds = [objectives[objective].value for objective in step.objective]
         for place, model in enumerate(step.model):
-            for network in {kind.network or model for kind in kinds}:
+            for network in {objectives[objective].value.network or model for objective in step.objective}:
                 self._check_network(step, network, at)
             if model not in networks and model not in self.study.train and not Path(model).exists():
                 raise self.source.error(
