@@ -119,6 +119,29 @@ def test_options_are_those_of_the_network_that_an_objective_trains() -> None:
         plan_study(study(**{**changes, "train__plain__options": {"model_options": {"layers": 1}}}))
 
 
+def test_models_of_two_steps_do_not_pass_for_one() -> None:
+    # Both steps train an rnp and a ver, and one table has all four.
+    games = {"objective": ["rnp", "ver"], "data": DATA, "model": "rationalizer", "options": {"epochs": 1}}
+    more = {**games, "options": {"epochs": 2}}
+    plan, _ = plan_study(
+        study(
+            train={"short": games, "long": more},
+            evaluate__truth__model=["short", "long"],
+            evaluate__truth__methods=["rationale"],
+        )
+    )
+    assert {cell.facts["model"] for cell in plan.cells} == {"rnp", "ver", "rnp (long)", "ver (long)"}
+
+
+def test_what_is_measured_twice_needs_another_name() -> None:
+    given = study(evaluate__truth__metrics=["truth"])
+    again = {**given["evaluate"]["truth"], "erasure": "delete"}
+    with pytest.raises(StudyError, match="two steps measure plain · planted-reviews · .* · truth; give a dataset"):
+        plan_study({**given, "evaluate": {**given["evaluate"], "again": again}})
+    other = {**again, "metrics": [{"name": "truth", "label": "by deletion"}]}
+    assert plan_study({**given, "evaluate": {**given["evaluate"], "again": other}})[0].cells
+
+
 def test_only_takes_what_is_named_and_what_it_needs() -> None:
     chosen = titles(study(), only=["gradient", "seed 1"])
     assert chosen == ["train plain · seed 1", "evaluate plain · planted-reviews · gradient · seed 1"]

@@ -24,7 +24,7 @@ from saywhy.objectives import objectives, train
 from saywhy.studies.cells import Cell, environment
 from saywhy.studies.references import refer
 from saywhy.studies.schema import DataRef, EvaluateStep, Named, Source, Study, TrainStep
-from saywhy.studies.sweeps import digest_of, title_of, unfold, variant_of
+from saywhy.studies.sweeps import digest_of, doubled, title_of, unfold, variant_of
 
 __all__ = ["Plan", "make_plan"]
 
@@ -63,6 +63,8 @@ def make_plan(study: Study, source: Source) -> Plan:
         planner.train(name)
     for name in study.evaluate:
         planner.evaluate(name)
+    if twice := doubled(planner.cells):
+        raise source.error(f"two steps measure {twice}; give a dataset or a metric of one a label", ("evaluate",))
     return Plan(study, tuple({cell.name: cell for cell in planner.cells}.values()))
 
 
@@ -107,7 +109,8 @@ class _Planner:
                             "options": given,
                             "seed": seed,
                         }
-                        facts = {"step": name, "model": title_of(name, variant), "variant": variant, "seed": seed}
+                        title = title_of(name, variant, self.study)
+                        facts = {"step": name, "model": title, "variant": variant, "seed": seed}
                         needs = (*((started.name,) if started else ()), *found)
                         made.append(Cell("train", config, self.environment, needs, facts))
         self._open.pop()
@@ -197,7 +200,8 @@ class _Planner:
         """The cells of a step."""
         step, at = self.study.evaluate[name], ("evaluate", name)
         chosen = self._check_names(step, at)
-        groups = [step.methods] if any(_compares(m) for m in chosen) else [[method] for method in step.methods]
+        together = any(m.compares or m.family == "agreement" for m in chosen)  # looks at several methods at once
+        groups = [step.methods] if together else [[method] for method in step.methods]
         for place, data in enumerate(step.data):
             task, examples = self._sample(data, (*at, "data", place))
             self._check_fit(step, at, chosen, data, task, examples)
@@ -393,8 +397,3 @@ class _Anything:
 
     def label_index(self, label: str | int, example: Any = None) -> int:
         return 0
-
-
-def _compares(metric: Metric) -> bool:
-    """Whether a metric looks at several methods at once."""
-    return metric.compares or metric.family == "agreement"

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import itertools
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from saywhy.studies.schema import TrainStep
+from saywhy.studies.cells import Cell
+from saywhy.studies.schema import Study, TrainStep
 
-__all__ = ["digest_of", "title_of", "unfold", "variant_of"]
+__all__ = ["digest_of", "doubled", "title_of", "unfold", "variant_of"]
 
 
 def unfold(options: Mapping[str, Any]) -> list[dict[str, Any]]:
@@ -27,13 +28,40 @@ def variant_of(step: TrainStep, **values: Any) -> dict[str, Any]:
     return {key: values[key] for key, given in swept.items() if len(given) > 1}
 
 
-def title_of(step: str, variant: Mapping[str, Any]) -> str:
-    """What a model is called in tables: its step, and what tells it from the others of the step."""
+def title_of(step: str, variant: Mapping[str, Any], study: Study | None = None) -> str:
+    """What a model is called in tables: its step, and what tells it from the others of the step.
+
+    Where only the objective does, it is called by that; with its step if a model of an earlier one, measured beside it,
+    is called so already.
+    """
     if not variant:
         return step
     if set(variant) == {"objective"}:
-        return str(variant["objective"])
+        objective = str(variant["objective"])
+        return f"{objective} ({step})" if study and _taken(objective, step, study) else objective
     return f"{step} ({', '.join(f'{key}={value}' for key, value in variant.items())})"
+
+
+def _taken(objective: str, step: str, study: Study) -> bool:
+    earlier = itertools.takewhile(lambda name: name != step, study.train)
+    rivals = {
+        name for name in earlier if len(study.train[name].objective) > 1 and objective in study.train[name].objective
+    }
+    return any(step in measured.model and rivals & set(measured.model) for measured in study.evaluate.values())
+
+
+def doubled(cells: Iterable[Cell]) -> str:
+    """Model, data, method and metric that two cells measure, or nothing: a table would take both for one."""
+    seen: dict[tuple[Any, ...], str] = {}
+    for cell in cells:
+        if cell.kind != "evaluate":
+            continue
+        metrics = [metric.get("title") or metric["name"] for metric in cell.config["metrics"]]
+        for metric in metrics:
+            key = (cell.facts["model"], cell.facts["data"], cell.facts["method"], metric, cell.facts["seed"])
+            if seen.setdefault(key, cell.name) != cell.name:
+                return " · ".join(str(part) for part in key[:4] if part)
+    return ""
 
 
 def digest_of(path: Path) -> str:
