@@ -136,7 +136,7 @@ def test_models_of_two_steps_do_not_pass_for_one() -> None:
 def test_what_is_measured_twice_needs_another_name() -> None:
     given = study(evaluate__truth__metrics=["truth"])
     again = {**given["evaluate"]["truth"], "erasure": "delete"}
-    with pytest.raises(StudyError, match="two steps measure plain · planted-reviews · .* · truth; give a dataset"):
+    with pytest.raises(StudyError, match=r"two steps measure plain · planted-reviews · .* · truth; give a dataset"):
         plan_study({**given, "evaluate": {**given["evaluate"], "again": again}})
     other = {**again, "metrics": [{"name": "truth", "label": "by deletion"}]}
     assert plan_study({**given, "evaluate": {**given["evaluate"], "again": other}})[0].cells
