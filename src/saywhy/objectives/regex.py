@@ -26,7 +26,7 @@ from saywhy.ops.smoothness import PROJECTIONS, ascend, gradient_norms
 __all__ = ["Regex"]
 
 # Of the adversary, in root mean squares of the embeddings; chosen on the dev split of sst2.
-RADIUS = 0.1
+RADIUS = 0.3
 
 
 @objectives.register(
@@ -78,7 +78,7 @@ class Regex(Objective):
         epsilon: of the projection, likewise.
         noise: standard deviation of the perturbation it starts from (sigma).
         projection: ``power``, ``normalise`` or ``ball``; see `saywhy.ops.smoothness.ascend`.
-        radius: by which the projected change is multiplied; 0.1 for ``power`` and 1 for the others if None.
+        radius: by which the projected change is multiplied; 0.3 for ``power`` and 1 for the others if None.
         parameter_norm: add the norm of all parameters to the gradient term.
 
     Example:
