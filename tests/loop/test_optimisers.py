@@ -47,6 +47,16 @@ def test_groups_by_rate_and_decay() -> None:
     assert sorted({g["lr"] for g in optimiser.param_groups}) == [5e-4, 5e-3]
 
 
+def test_modules_may_be_spared_from_decay() -> None:
+    player = nn.ModuleDict({"head": nn.Linear(2, 2), "coefficients": nn.Linear(2, 2)})
+    player["coefficients"].never_decayed = True  # type: ignore[assignment]
+    optimiser = make_optimiser(player, OptimiserSettings(weight_decay=0.1, rates={"coefficients.": 1.0}))
+    assert optimiser is not None
+    decays = {id(p): g["weight_decay"] for g in optimiser.param_groups for p in g["params"]}
+    assert decays[id(player["head"].weight)] == 0.1
+    assert decays[id(player["coefficients"].weight)] == 0.0
+
+
 def test_a_frozen_player_has_no_optimiser() -> None:
     assert make_optimiser(nn.Linear(2, 2).requires_grad_(False), OptimiserSettings()) is None
 

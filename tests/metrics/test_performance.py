@@ -6,8 +6,10 @@ from sklearn.metrics import f1_score
 
 import saywhy
 from saywhy.errors import DataError, InputError
-from saywhy.metrics import Accuracy, MacroF1
-from saywhy.types import Example
+from saywhy.metrics import Accuracy, MacroF1, Workbench
+from saywhy.metrics.accuracy import _matches
+from saywhy.types import Example, Span
+from tests import zoo
 
 from .stubs import LABELS, make_bench
 
@@ -84,3 +86,21 @@ def test_a_label_that_denies_another_stands_for_all_the_others() -> None:
     assert result.values == (1.0, 1.0, 1.0, 0.0, 0.0)
     with pytest.raises(InputError, match="no label 'non-sense'"):
         saywhy.evaluate(model, [Example(("e",), "non-sense")], metrics="accuracy")
+
+
+def test_answers_are_found_whatever_case_articles_and_marks():
+    model = zoo.shared_reader()
+    texts = zoo.CONTEXTS[1]
+    said = model.predict([Example(texts)])[0].label
+    start = texts[1].index(said)
+    right = Example(texts, answers=(Span(1, 0, 1), Span(1, start, start + len(said))))
+    wrong = Example(texts, answers=(Span(1, 0, 1),))
+    made = Accuracy().score(Workbench(model, [right, wrong, Example(texts)]).trial())
+    assert made.values == (1.0, 0.0)
+    assert "1 of 3 examples" in made.notes[0]
+    context = "It was the  King, of old; a king of Old"
+    example = Example(("Who?", context), answers=(Span(1, context.index("King"), context.index(";")),))
+    assert _matches("a king of Old", example)
+    assert not _matches("king", example)
+    with pytest.raises(DataError, match="needs labelled examples"):
+        MacroF1().check(Workbench(model, [right]))

@@ -155,25 +155,28 @@ def test_a_critic_and_a_reader_judge():
 
 
 def test_the_label_follows_only_where_words_feed_it():
-    from tests.models.test_mpii import NLI, nli
+    from tests.models.test_mpii import NLI
+    from tests.objectives.test_mpii import TINY, learn, pets
 
+    # One text for all, so that only the sentence can tell the label.
+    same = [replace(e, texts=("it is a thing", "is it alive ?")) for e in pets(36)]
     rates = {}
     for integration in ("full", "no-interpretation"):
-        model = nli(integration=integration)
-        made = saywhy.explain(model, NLI[:8], "sentence")
-        # As if it had said all labels, and each in its own words.
+        model = learn(same, epochs=14, start_weight=0.0, model_options={**TINY, "integration": integration})
+        # As if it had said all labels, and each in people's words.
         turned = [
             replace(w, sentence=e.explanations[0], header=replace(w.header, probabilities=tuple(p)))
-            for w, e, p in zip(made, NLI, np.eye(3)[[i % 3 for i in range(8)]].tolist(), strict=False)
+            for w, e, p in zip(
+                saywhy.explain(model, same[:8], "sentence"), same, np.eye(2)[[0, 1] * 4].tolist(), strict=False
+            )
         ]
-        bench = Workbench(model, NLI[:8], space="sentences")
-        result = LabelFollows().score(bench.trial("sentence", turned))
-        assert result.n == 8
-        rates[integration] = result
-    steady = rates["no-interpretation"]
-    again = LabelFollows().score(bench.trial("sentence", made)) if len({w.target for w in made}) > 1 else None
-    assert again is None or again.value == 0.0
-    assert steady.bins["changed"] == pytest.approx(np.mean([w.prediction.index != i % 3 for i, w in enumerate(made)]))
+        bench = Workbench(model, same[:8], space="sentences")
+        rates[integration] = LabelFollows().score(bench.trial("sentence", turned))
+        assert rates[integration].n == 8
+    assert rates["full"].value == 1.0
+    assert rates["full"].bins["changed"] == 1.0
+    # A label that hears nothing is the same for all, and so the other one's for half of them.
+    assert rates["no-interpretation"].value == 0.5
     with pytest.raises(CapabilityError, match="asks a model that speaks"):
         LabelFollows().check(Workbench(zoo.pair_classifier("bert"), NLI[:2], space="sentences"))
 

@@ -12,10 +12,13 @@ import transformers
 
 import saywhy
 from saywhy.data import load_dataset
-from saywhy.errors import InputError, OptionError, TooLongError
+from saywhy.errors import CapabilityError, InputError, OptionError, TooLongError
+from saywhy.loop import OptimiserSettings
 from saywhy.models import TextModel, load
 from saywhy.models.mpii_building import build_mpii
 from saywhy.models.sentences import follow, pad_sentences, speak, vocabulary_of
+from saywhy.objectives.ivra import Ivra
+from saywhy.objectives.smat import Smat
 from saywhy.types import Example
 from tests import zoo
 
@@ -68,14 +71,53 @@ def test_the_gates_are_shut_where_they_should_be(integration: str) -> None:
 
 @torch.no_grad()
 def test_gates_lie_between_zero_and_one() -> None:
-    network: Any = nli().module.eval()
-    seen: list[torch.Tensor] = []
-    for gate in (network.integration.word_gate, network.integration.label_gate):
-        gate.register_forward_hook(lambda *args: seen.append(torch.sigmoid(args[2])))
-    network.generate(**inputs(nli(), NLI[:4]))
-    values = torch.cat([v.flatten() for v in seen])
-    assert len(values) > 8
-    assert bool(((values > 0) & (values < 1)).all())
+    """Found from what goes in and what comes out: how far a word turns into the label, and how far the label moves."""
+    model = nli()
+    network: Any = model.module.eval()
+    part = network.integration
+    for layers in (part.word_gate, part.label_gate):
+        layers[-1].weight.mul_(20)  # so that they say more than one half
+    memory = network.read(**inputs(model, NLI[:6]))
+    logits, start = network.starting(memory)
+    words, hidden = start + torch.randn_like(start), torch.randn_like(start)
+    label = part.labels.project(logits, memory)
+    mixed, apart = part.fuse(logits, words, memory) - words, label - words
+    moved, wanted = part.move(logits, hidden, memory) - logits, part.labels.move(hidden, memory)
+    for done, whole in ((mixed, apart), (moved, wanted)):
+        gate = (done * whole).sum(1, keepdim=True) / whole.square().sum(1, keepdim=True)
+        assert bool(((gate > 0) & (gate < 1)).all())
+        assert float(gate.std()) > 1e-3
+        torch.testing.assert_close(done, gate * whole, atol=1e-4, rtol=1e-4)  # one number for all features
+
+
+@torch.no_grad()
+def test_what_is_unknown_is_never_written() -> None:
+    model = nli()
+    network: Any = model.module.eval()
+    unknown = vocabulary_of(model).table.index("<unk>")  # type: ignore[attr-defined]
+    network.word_bias[unknown] = 100.0
+    for options in ({}, {"beams": 3}, {"sample": torch.Generator().manual_seed(0)}):
+        assert not bool((network.generate(**inputs(model, NLI[:4]), **options).ids == unknown).any())
+
+
+def test_hidden_states_and_criteria_that_need_them() -> None:
+    model = nli()
+    table = saywhy.evaluate(model, NLI[:6], "attention", ["consistency"])
+    assert np.isfinite(table.results[0].value)
+    objective = Ivra(model, OptimiserSettings(), criteria="cons,comp")
+    batch, items = objective.collate(objective.items(NLI[:4], "error"))
+    total, terms = objective.loss(batch, items, (0.2,), unrolled=False)
+    total.backward()
+    assert float(terms["cons"]) > 0
+    assert float(objective.module.head.grad.abs().max()) > 0  # type: ignore[union-attr]
+
+
+def test_a_student_is_never_the_teacher_unawares() -> None:
+    model = nli()
+    for make in (lambda: Ivra(model, OptimiserSettings(), criteria="sim"), lambda: Smat(model, OptimiserSettings())):
+        with pytest.raises(CapabilityError, match=r"no head that a student could have anew.*student=\.\.\."):
+            make()
+    assert Ivra(model, OptimiserSettings(), criteria="sim", student="copy").student is not None
 
 
 @torch.no_grad()

@@ -5,7 +5,7 @@ import torch
 import torch.nn.functional as F
 
 import saywhy
-from saywhy.errors import InputError
+from saywhy.errors import InputError, SayWhyWarning
 from saywhy.models.tasks import SpanQA, make_task
 from saywhy.types import Example, Span, as_example
 from tests import zoo
@@ -131,6 +131,35 @@ def test_a_reader_learns_start_and_end_of_the_answer() -> None:
     torch.testing.assert_close(model.task.loss(model.module, batch, [example]), expected)
     with pytest.raises(InputError, match="no answer"):
         model.task.loss(model.module, batch, [Example(zoo.CONTEXTS[1])])
+
+
+def test_answers_that_were_cut_off_do_not_count() -> None:
+    model = zoo.shared_reader()
+    text = zoo.CONTEXTS[1][1]
+    known = Example(zoo.CONTEXTS[1], answers=(Span(1, 0, 10),))
+    longer = text + " and then it went on" * 100
+    # One beyond the cut, one that begins before it and ends behind it.
+    lost = [
+        Example((zoo.CONTEXTS[1][0], longer), answers=(Span(1, len(longer) - 2, len(longer)),)),
+        Example((zoo.CONTEXTS[1][0], longer), answers=(Span(1, 0, len(longer)),)),
+    ]
+    with pytest.warns(SayWhyWarning, match="cut to the first"):
+        encoded = model.encode([known, *lost], "head")
+    assert [model.task.teaches(item) for item in encoded] == [True, False, False]
+    together = model.task.loss(model.module, model.task.collate(encoded), [known, *lost])
+    alone = model.task.loss(model.module, model.task.collate(encoded[:1]), [known])
+    torch.testing.assert_close(together, alone, atol=1e-5, rtol=1e-5)
+    nothing = model.task.loss(model.module, model.task.collate(encoded[1:]), lost)
+    gradients = torch.autograd.grad(nothing, list(model.module.parameters()), allow_unused=True)
+    assert nothing == 0
+    assert all(bool((g == 0).all()) for g in gradients if g is not None)
+
+
+def test_an_answer_may_have_space_around_it() -> None:
+    model = zoo.shared_reader()
+    example = Example(("who ?", "it was  the king  of old"), answers=(Span(1, 6, 18),))
+    (item,) = model.encode([example])
+    assert model.task.teaches(item)
 
 
 def test_scores_of_a_reader_are_logarithms_of_a_probability_and_its_complement() -> None:

@@ -13,7 +13,8 @@ from saywhy.loop import OptimiserSettings, Step
 from saywhy.models import TextModel
 from saywhy.objectives.afire import Ami, WganGp, _equal
 from saywhy.objectives.mpii import Mpii
-from tests.objectives.test_mpii import learn, pets
+from tests.objectives.test_mpii import TINY, learn, pets
+from tests.objectives.test_training import same
 
 
 @pytest.fixture(scope="module")
@@ -106,10 +107,50 @@ def test_the_critic_has_a_penalty_and_the_model_gets_its_gradient(model: TextMod
 
 
 @pytest.mark.parametrize("name", ["ami", "wgan-gp"])
-def test_training_with_a_game_resumes_and_logs(tmp_path: Path, name: str) -> None:
-    options = {"epochs": 2, "afire": name, "afire_start": 0.3, "afire_width": 32}
-    model = learn(out=tmp_path, **options)
-    assert learn(out=tmp_path, **options).fingerprint == model.fingerprint
-    config = json.loads((tmp_path / "run.json").read_text())["config"]
+def test_training_with_a_game_resumes_to_the_same_bits(
+    tmp_path: Path, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Enough steps for the critic to have had its ten turns, and for the reward to have an average.
+    options = {"epochs": 6, "afire": name, "afire_start": 0.3, "afire_width": 32, "checkpoint_every": 1}
+    whole = learn(out=tmp_path / "whole", **options)
+    config = json.loads((tmp_path / "whole" / "run.json").read_text())["config"]
     assert config["options"]["afire"] == name
-    assert not any("backward" in n or "critic" in n for n in model.module.state_dict())
+    assert not any("backward" in n or "critic" in n for n in whole.module.state_dict())
+    phases = Mpii.phases
+
+    def stopped(self: Mpii, batch: Any, step: Step) -> Any:
+        if step.index == 13:
+            raise KeyboardInterrupt
+        return phases(self, batch, step)
+
+    monkeypatch.setattr(Mpii, "phases", stopped)
+    with pytest.raises(KeyboardInterrupt):
+        learn(out=tmp_path / "part", **options)
+    monkeypatch.setattr(Mpii, "phases", phases)
+    assert same(learn(out=tmp_path / "part", **options), whole)
+
+
+def test_the_other_player_is_drawn_by_the_seed_and_has_its_games_settings(model: TextModel) -> None:
+    drawn = {}
+    for seed in (0, 1):
+        objective = Mpii(model, OptimiserSettings(), afire="ami", afire_width=32)
+        objective.begin(seed)
+        assert objective.players["backward"] is objective.game.opponent  # type: ignore[union-attr]
+        drawn[seed] = objective.game.opponent.word.weight  # type: ignore[union-attr]
+    assert not torch.equal(drawn[0], drawn[1])
+    for name, width, rate in (("ami", 128, 1e-3), ("wgan-gp", 256, 1e-5)):
+        objective = Mpii(model, OptimiserSettings(learning_rate=0.5), afire=name)
+        assert objective.game is not None
+        assert width in objective.game.opponent.word.weight.shape
+        assert objective.optimisers()[objective.game.player].learning_rate == rate
+    given = Mpii(model, OptimiserSettings(), afire="wgan-gp", afire_rate=0.1).optimisers()["critic"]
+    assert given.learning_rate == 0.1
+
+
+@pytest.mark.parametrize("integration", ["full", "no-inference", "no-interpretation", "none"])
+def test_a_label_that_does_not_move_counts_once(integration: str) -> None:
+    objective, _, lesson = game(learn(epochs=0, model_options={**TINY, "integration": integration}), "none")
+    loss, terms = objective.supervised(lesson)
+    moves = integration in ("full", "no-inference")
+    expected = terms["words"] + terms["label"] + (terms["first-label"] if moves else 0.0)
+    torch.testing.assert_close(loss.detach(), torch.as_tensor(expected))

@@ -12,6 +12,7 @@ from torch import Tensor, nn
 import saywhy
 from saywhy.errors import CapabilityError, OptionError
 from saywhy.loop import OptimiserSettings, Step, read_run
+from saywhy.loop.optimisers import make_optimiser
 from saywhy.models import TextModel, load
 from saywhy.models.attention_module import attach, attached, explained_forward
 from saywhy.models.encoding import content_mask
@@ -181,6 +182,16 @@ def test_frozen_training_moves_the_coefficients_only() -> None:
     assert all(p.requires_grad for p in model.module.parameters())
 
 
+def test_coefficients_are_not_pulled_to_zero() -> None:
+    model = zoo.classifier()
+    objective = Ivra(model, OptimiserSettings(weight_decay=0.5))
+    optimiser = make_optimiser(model.module, objective.optimisers()["model"])
+    assert optimiser is not None
+    decays = {id(p): g["weight_decay"] for g in optimiser.param_groups for p in g["params"]}
+    assert {decays[id(p)] for p in objective.module.parameters()} == {0.0}
+    assert 0.5 in decays.values()
+
+
 @pytest.mark.slow
 def test_training_for_a_criterion_lowers_its_loss() -> None:
     start = train("plain", reviews(48), "text-transformer", epochs=20, learning_rate=1e-2, model_options=SMALL)
@@ -266,6 +277,21 @@ def test_a_copy_simulates_its_teacher() -> None:
     fresh = make_student(model, InterpretableAttention, None, 0).eval()
     with torch.no_grad():
         assert not torch.equal(fresh(batch)[0], raw)
+
+
+@pytest.mark.parametrize("name", ["ivra", "smat"])
+def test_the_student_is_drawn_by_the_seed(name: str) -> None:
+    drawn = {}
+    for seed in (0, 1):
+        objective: Any = (
+            Ivra(zoo.classifier(), OptimiserSettings(), criteria="sim")
+            if name == "ivra"
+            else Smat(zoo.classifier(), OptimiserSettings())
+        )
+        objective.begin(seed)
+        assert objective.players["student"] is objective.student
+        drawn[seed] = objective.student.network.classifier.weight.detach()
+    assert not torch.equal(drawn[0], drawn[1])
 
 
 def test_smat_leaves_the_model_as_it_is() -> None:

@@ -115,8 +115,13 @@ def test_e_infersent_learns_and_explains_the_label_it_predicts(tmp_path: Any) ->
         assert why.prediction.label == example.label
         assert why.sentence == example.explanations[0]
         assert len(set(why.steps)) == 1
+    with pytest.raises(OptionError, match="beams are for mpii"):
+        saywhy.explain(model, pets(1)[0], "sentence", beams=4)
     assert saywhy.load(tmp_path).fingerprint == model.fingerprint
     whole = model.predict(pets(4))
+    network: Any = model.module
+    network.head.bias.data[network.config.words.index("<unk>")] = 100.0
+    assert "<unk>" not in saywhy.explain(model, pets(1)[0]).sentence  # type: ignore[attr-defined]
     for one, example in zip(whole, pets(4), strict=True):  # padding does not matter
         assert one.probabilities == pytest.approx(model.predict(example)[0].probabilities, abs=1e-5)
     with pytest.raises(OptionError, match="label_share must lie between 0 and 1"):

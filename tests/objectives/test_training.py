@@ -156,6 +156,31 @@ def test_cut_texts_are_reported_once() -> None:
     quick(long, model_options={**SMALL, "max_length": 20}, epochs=1, quiet=True)
 
 
+def far_away(text: str, start: int) -> Example:
+    return Example(("how was it", text), answers=(Span(1, start, start + 5),))
+
+
+def test_answers_that_are_cut_off_are_counted_and_teach_nothing(tmp_path: Path) -> None:
+    texts = [e.texts[0] for e in reviews(24)]
+    spans = [far_away(t, t.index("it")) for t in texts[:20]]
+    spans += [far_away(t + " so" * 40 + " great", len(t) + 121) for t in texts[20:]]
+    data = Dataset("mine", "span-qa", {"train": spans, "dev": spans[:4]}, known_labels=())
+    with pytest.warns(SayWhyWarning) as caught:
+        quick(data, model_options={**SMALL, "max_length": 40}, epochs=2, out=tmp_path)
+    assert [str(w.message).split(" are ")[0] for w in caught] == ["4 of 24 training texts"] * 2
+    assert "before their answer" in str(caught[1].message)
+    lines = [json.loads(line) for line in (tmp_path / "log.jsonl").read_text().splitlines()]
+    losses = [line["loss"] for line in lines if "loss" in line]
+    assert losses
+    assert all(loss < 100 for loss in losses)
+    with pytest.raises(DataError, match="the answers of all 4 training texts lie beyond"):
+        quick(
+            Dataset("mine", "span-qa", {"train": spans[20:], "dev": spans[:4]}, known_labels=()),
+            model_options={**SMALL, "max_length": 40},
+            quiet=True,
+        )
+
+
 @pytest.mark.parametrize(
     ("options", "error", "message"),
     [

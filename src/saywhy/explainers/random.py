@@ -18,6 +18,8 @@ __all__ = ["Random"]
 class Random(Explainer):
     """Independent standard normal scores; a function of the seed and the words, not of the order of the texts.
 
+    Words that the model does not read, because a text was cut, have 0 as from every other method.
+
     Options:
         space: ``words`` (default) or ``alignments``.
     """
@@ -42,5 +44,8 @@ class Random(Explainer):
             ]
             first = sum(word.field == 0 for word in item.words)
             size = len(item.words) if self.space == "words" else first * (len(item.words) - first)
-            words.append(np.random.default_rng(entropy).standard_normal(size))
+            read = item.read()
+            if self.space != "words":
+                read = np.outer(read[:first], read[first:]).reshape(-1)
+            words.append(np.where(read, np.random.default_rng(entropy).standard_normal(size), 0.0))
         return self.word_scores(request, encoded, list(scores), words)

@@ -23,7 +23,8 @@ class OptimiserSettings:
     ``warmup`` is the share of all steps in which the rate rises from 0; with ``schedule="linear"`` it then falls to 0
     at the last step, with ``"constant"`` it stays, and with ``"step"`` it is multiplied by ``decay`` after every tenth
     of the steps (every two of twenty epochs, as IvRA trains). ``rates`` gives parameters whose names start with a
-    prefix their own learning rate, such as ``{"bert.": 1e-5}``. Vectors (biases, norms) are never decayed.
+    prefix their own learning rate, such as ``{"bert.": 1e-5}``. Vectors (biases, norms) are never decayed, nor are the
+    parameters of modules that say ``never_decayed``.
     """
 
     name: str = "adamw"
@@ -69,12 +70,19 @@ class OptimiserSettings:
 
 def make_optimiser(player: nn.Module, settings: OptimiserSettings) -> torch.optim.Optimizer | None:
     """The optimiser of a player's parameters that are not frozen, or None if all are."""
+    spared = {
+        id(parameter)
+        for module in player.modules()
+        if getattr(module, "never_decayed", False)
+        for parameter in module.parameters()
+    }
     groups: dict[tuple[float, bool], list[nn.Parameter]] = {}
     for name, parameter in player.named_parameters():
         if parameter.requires_grad:
             prefixes = [p for p in settings.rates if name.startswith(p)]
             rate = settings.rates[max(prefixes, key=len)] if prefixes else settings.learning_rate
-            groups.setdefault((rate, parameter.ndim > 1), []).append(parameter)
+            decayed = parameter.ndim > 1 and id(parameter) not in spared
+            groups.setdefault((rate, decayed), []).append(parameter)
     if not groups:
         return None
     listed: list[dict[str, Any]] = [

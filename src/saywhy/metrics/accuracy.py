@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import string
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, ClassVar
@@ -69,7 +70,10 @@ def _guided(trial: Trial, folder: str) -> list[Prediction]:
 @register
 @dataclass(frozen=True, kw_only=True)
 class Accuracy(Performance):
-    """Share of the examples whose label is predicted.
+    """Share of the examples whose label is predicted; in span QA, whose answer is found.
+
+    Reference: of answers the exact match of Rajpurkar et al., SQuAD, EMNLP 2016, section 6.1: one of the gold answers,
+    whatever case, punctuation, articles and spacing.
 
     Example:
         >>> Accuracy().of
@@ -78,6 +82,30 @@ class Accuracy(Performance):
 
     name: ClassVar[str] = "accuracy"
 
+    def usable(self, example: Example, space: str = "words") -> bool:
+        """Whether it has a label or an answer."""
+        return super().usable(example, space) or bool(example.answers)
+
+    def measure(self, trial: Trial) -> Parts:
+        """Labels and predictions, as class indices; an answer that is found has the index 0."""
+        bench = trial.bench
+        if bench.task != "span-qa":
+            return super().measure(trial)
+        self.check(bench)
+        index = np.flatnonzero([bool(example.answers) for example in bench.examples])
+        found = [_matches(bench.predictions[i].label, bench.examples[i]) for i in index]
+        gold = np.zeros(len(index), dtype=np.intp)
+        return Parts(index, {"gold": gold, "predicted": 1 - np.asarray(found, dtype=np.intp)}, len(bench.examples))
+
     def contributions(self, parts: Parts) -> Contributions:
         """Compare predictions with labels."""
         return Contributions.mean(parts.columns["gold"] == parts.columns["predicted"], notes=self._notes(parts))
+
+
+def _matches(said: str, example: Example) -> bool:
+    return _bare(said) in {_bare(example.fields[a.field][a.start : a.end]) for a in example.answers}
+
+
+def _bare(answer: str) -> str:
+    kept = "".join(c for c in answer.lower() if c not in string.punctuation)
+    return " ".join(word for word in kept.split() if word not in ("a", "an", "the"))

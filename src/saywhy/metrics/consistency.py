@@ -13,7 +13,7 @@ from scipy.stats import rankdata
 from saywhy.errors import DataError, OptionError
 from saywhy.metrics.base import Metric, check_option, register
 from saywhy.metrics.parts import Contributions, Parts
-from saywhy.metrics.selection import distribution_of, require_explanations
+from saywhy.metrics.selection import distribution_of, read_of, require_explanations
 from saywhy.metrics.trial import Trial
 
 __all__ = ["Consistency"]
@@ -37,8 +37,8 @@ class Consistency(Metric):
 
     Reference: IvRA, section 2.2.3, equations 12 and 18.
 
-    Edge cases: words beyond the shorter text are left out; a correlation with something constant is 0; a text that has
-    fewer than 3 words, or partners, is left out.
+    Edge cases: words beyond the shorter text, and words that the model does not read, are left out; a correlation with
+    something constant is 0; a text that has fewer than 3 words, or partners, is left out.
 
     Attributes:
         reading: ``tokens`` or ``pairs``.
@@ -81,8 +81,9 @@ class Consistency(Metric):
         index, values = [], []
         for start in range(0, n, self.batch):
             numbers = list(range(start, min(n, start + self.batch)))
-            states = _states(trial, numbers)
-            shares = [distribution_of(trial, i) for i in numbers]
+            read = [read_of(trial, i) for i in numbers]
+            states = [own[seen] for own, seen in zip(_states(trial, numbers), read, strict=True)]
+            shares = [distribution_of(trial, i)[seen] for i, seen in zip(numbers, read, strict=True)]
             found = _by_tokens(states, shares) if self.reading == "tokens" else _by_pairs(states, shares)
             for i, value in zip(numbers, found, strict=True):
                 if value is not None:

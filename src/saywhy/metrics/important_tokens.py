@@ -25,8 +25,8 @@ class ImportantTokens(Metric):
 
     Reference: IvRA, appendix D and figure 7.
 
-    Edge cases: where all scores are equal no word stands out, and all count 0. Words that may not be selected do not
-    count.
+    Edge cases: where all scores are equal no word stands out, and all count 0. Words that may not be selected, or
+    that the model does not read because the text was cut, do not count.
 
     Attributes:
         thresholds: of the scaled scores.

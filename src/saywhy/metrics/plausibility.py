@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
@@ -101,7 +101,8 @@ class Plausibility(Metric):
 class SelectionAgreement(Plausibility):
     """Base of the metrics that compare selected words.
 
-    A rationale's own selection is taken; scores select their ``top`` share.
+    A rationale's own selection is taken; scores select their ``top`` share. Words that the model does not read, because
+    a text was cut, are never selected, so that what people marked there is missed.
 
     Attributes:
         top: share of the words that word scores select.
@@ -148,7 +149,19 @@ class SelectionAgreement(Plausibility):
 
 @dataclass(frozen=True, kw_only=True)
 class RankingAgreement(Plausibility):
-    """Base of the metrics that compare the order of the scores with gold, example by example."""
+    """Base of the metrics that compare the order of the scores with gold, example by example.
+
+    Of a text that was cut only the words that the model reads have an order: what people marked behind them does not
+    count.
+    """
+
+    def _examples(self, trial: Trial) -> Iterator[tuple[int, list[Gold]]]:
+        for i, choices in super()._examples(trial):
+            free = free_of(trial, i)
+            seen = [replace(gold, mask=gold.mask & free, whole=bool(gold.mask[free].all())) for gold in choices]
+            seen = [gold for gold in seen if gold.mask.any() and self._counts(trial.bench.examples[i], gold)]
+            if seen:
+                yield i, seen
 
     def measure(self, trial: Trial) -> Parts:
         """Compare the order of the scores with the gold, example by example."""

@@ -21,6 +21,7 @@ __all__ = [
     "free_of",
     "own_selection",
     "ranking_of",
+    "read_of",
     "require_explanations",
     "scores_of",
     "selected_features",
@@ -37,7 +38,7 @@ class Ranking:
     """The order in which an explanation selects features.
 
     Attributes:
-        places: place of each feature from the top; those that may never be selected come last.
+        places: place of each feature from the top; those that may not be selected, or are not read, come last.
         size: how many may be selected.
     """
 
@@ -129,18 +130,29 @@ def explanation_scores(explanation: Explanation, where: str) -> NDArray[np.float
 
 
 def distribution_of(trial: Trial, i: int) -> NDArray[np.float64]:
-    """The size of the scores, without their signs, as a distribution over the words; all 0 where no score is."""
-    size = np.abs(scores_of(trial, i))
+    """The size of the scores, without their signs, as a distribution over the words that were read, or all 0."""
+    size = np.where(read_of(trial, i), np.abs(scores_of(trial, i)), 0.0)
     total = float(size.sum())
     return size / total if total > 0 else size
 
 
+def read_of(trial: Trial, i: int) -> NDArray[np.bool_]:
+    """The features of explanation i that the model reads: all, unless the text is too long for it."""
+    explanation, read = trial.explanations[i], trial.bench.read[i]
+    if read is None or len(read) != len(words_of(trial, i)):
+        return np.ones(len(features_of(trial, i)), dtype=bool)
+    if isinstance(explanation, Alignments):
+        premise = len(explanation.premise)
+        return np.outer(read[:premise], read[premise:]).reshape(-1)
+    return read
+
+
 def free_of(trial: Trial, i: int) -> NDArray[np.bool_]:
-    """The features of explanation i that may be selected: all but the words of fixed fields."""
-    features, fixed = features_of(trial, i), trial.bench.fixed_fields(i)
+    """The features of explanation i that may be selected: those the model reads, but for words of fixed fields."""
+    read, fixed = read_of(trial, i), trial.bench.fixed_fields(i)
     if not fixed:
-        return np.ones(len(features), dtype=bool)
-    return np.asarray([word.field not in fixed for word in features], dtype=bool)
+        return read
+    return read & np.asarray([word.field not in fixed for word in features_of(trial, i)], dtype=bool)
 
 
 def ranking_of(trial: Trial, i: int) -> Ranking:

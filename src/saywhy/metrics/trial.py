@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -10,7 +11,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from saywhy.errors import InputError, OptionError
+from saywhy.errors import InputError, OptionError, SayWhyWarning
 from saywhy.metrics.erasures import Erasures, Space
 from saywhy.metrics.parts import Origin
 from saywhy.types import Example, Explanation, Prediction
@@ -171,6 +172,20 @@ class Workbench:
     def task(self) -> str:
         """Name of the model's task, where it says so."""
         return str(getattr(getattr(self.model, "task", None), "name", ""))
+
+    @cached_property
+    def read(self) -> list[NDArray[np.bool_] | None]:
+        """Per example, which of its words the model reads where the text is too long for it; None where it reads all.
+
+        Nothing can be said of the others, so they are neither ranked nor selected.
+        """
+        encoder = getattr(self.model, "encoder", None)
+        if self.truncation == "error" or encoder is None or self.space == SENTENCES:
+            return [None] * len(self.examples)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", SayWhyWarning)  # who explained or predicted has warned of cut texts
+            encoded = [encoder.encode(example, self.truncation) for example in self.examples]
+        return [item.read() if item.notes else None for item in encoded]
 
     def fixed_fields(self, i: int) -> tuple[int, ...]:
         """Fields of an example whose words are never erased nor selected, such as the query of a document."""

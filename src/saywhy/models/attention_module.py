@@ -58,6 +58,9 @@ class AttentionModule(AttachedModule):
         width: of a head.
     """
 
+    # Coefficients start at 1, which means that all count the same: to pull them towards 0 would be an opinion.
+    never_decayed: ClassVar[bool] = True
+
     def __init__(self, calls: Sequence[int], heads: int, width: int) -> None:
         super().__init__()
         self.calls, self.heads, self.width = tuple(calls), heads, width

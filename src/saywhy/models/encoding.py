@@ -45,11 +45,9 @@ def check_truncation(truncation: str) -> None:
 class Row:
     """One sequence of pieces that the network reads: a text, a window of it, or a question with one choice.
 
-    ``offsets`` and ``fields`` say where each piece comes from; ``keep`` how far each is kept, where that is a matter of
-    degree.
-    ``span`` is the first and last piece of the answer a span-QA row is asked about.
-    ``word_ids`` numbers, for networks that choose among words, the words that may be left out, from 1; pieces that
-    always stay (special tokens, words of fixed fields) have 0.
+    ``offsets`` and ``fields`` say where each piece comes from; ``keep`` how far it is kept, where that is gradual.
+    ``span`` is the first and last piece of the answer a span-QA row is asked about. ``word_ids`` numbers, for networks
+    that choose among words, those that may be left out, from 1; pieces that always stay have 0.
     """
 
     ids: np.ndarray
@@ -74,6 +72,11 @@ class Encoded:
     words: tuple[Word, ...]
     rows: tuple[Row, ...]
     notes: tuple[str, ...] = ()
+
+    def read(self) -> np.ndarray:
+        """Which words the model gets to read, (words,): all, unless a text was too long."""
+        there = [row.pieces.word for row in self.rows] if self.notes else [np.arange(len(self.words))]
+        return np.isin(np.arange(len(self.words)), np.concatenate(there))
 
 
 @dataclass
@@ -365,8 +368,7 @@ class Encoder:
 
     def _tokenize(self, texts: list[str], **options: Any) -> list[Any]:
         # `verbose=False` silences a warning about long texts: we raise or note it ourselves.
-        encoding = self.tokenizer(*([[t] for t in texts]), verbose=False, **options)
-        return list(encoding.encodings)
+        return list(self.tokenizer(*([[t] for t in texts]), verbose=False, **options).encodings)
 
     def _room(self, texts: list[str], which: str) -> int:
         """How many pieces of the text that is cut fit into a window."""

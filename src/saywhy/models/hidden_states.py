@@ -55,10 +55,12 @@ def _take(module: nn.Module, args: tuple[Any, ...], output: Any) -> None:
 def keep_hidden_states(network: nn.Module) -> Iterator[HiddenStates]:
     """Keep the hidden states of the forward passes of this thread or task; of an encoder-decoder the encoder's.
 
+    A network that is no transformer itself names the part of it that reads the input in ``reads_by``.
+
     Raises:
         CapabilityError: the network has no hidden states to give.
     """
-    base = getattr(network, "base_model", None)
+    base = getattr(network, getattr(network, "reads_by", "base_model"), None)
     if base is None or base is network:
         raise CapabilityError(f"{type(network).__name__} has no hidden states to read")
     if not any(hook is _take for hook in base._forward_hooks.values()):

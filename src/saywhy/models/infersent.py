@@ -14,7 +14,7 @@ from transformers.modeling_outputs import SequenceClassifierOutput
 from saywhy.errors import OptionError
 from saywhy.models.mpii_building import decoder_words
 from saywhy.models.recurrent import build_recurrent
-from saywhy.models.sentences import Generated, decided_once, log_likelihood
+from saywhy.models.sentences import SPECIAL_WORDS, UNKNOWN, Generated, decided_once, log_likelihood
 from saywhy.models.text_transformer import head_arguments
 from saywhy.ops.randomness import global_seed
 from saywhy.types import Example
@@ -138,15 +138,17 @@ class InfersentForSequenceClassification(transformers.PreTrainedModel):
         hidden, state = self.decoder(self.entry(torch.cat([self.written(read), context], dim=-1)), state)
         return self.head(self.dropout(hidden)), state
 
-    def generate(self, input_ids: Tensor, attention_mask: Tensor | None = None, **_: Any) -> Generated:
+    def generate(self, input_ids: Tensor, attention_mask: Tensor | None = None, beams: int = 1, **_: Any) -> Generated:
         """Predict, then write greedily what the predicted label's word begins."""
+        if beams > 1:
+            raise OptionError("e-infersent writes the likeliest words; beams are for mpii")
         compared, both = self.features(input_ids, attention_mask)
         logits = self.classifier(compared)
         word, state = self.label_words(logits.argmax(-1)), self._begin(both)
         alive = torch.ones(len(word), dtype=torch.bool, device=word.device)
         total, ids = logits.new_zeros(len(word)), []
         barred = torch.zeros(len(self.config.words), dtype=torch.bool, device=word.device)
-        barred[[self.config.pad_id, self.config.start_id]] = True
+        barred[[self.config.pad_id, self.config.start_id, SPECIAL_WORDS.index(UNKNOWN)]] = True
         for _step in range(self.config.longest):
             scores, state = self._write(word.unsqueeze(1), compared, state)
             chances = scores[:, 0].masked_fill(barred, torch.finfo(scores.dtype).min).log_softmax(-1)

@@ -12,7 +12,7 @@ from transformers.modeling_outputs import SequenceClassifierOutput
 
 from saywhy.errors import OptionError
 from saywhy.models.beam import beam_search
-from saywhy.models.sentences import Generated, log_likelihood
+from saywhy.models.sentences import SPECIAL_WORDS, UNKNOWN, Generated, log_likelihood
 from saywhy.models.stepwise import INTEGRATIONS, ChoiceLabels, ClassLabels, Memory, StepwiseIntegration
 
 __all__ = ["FEEDBACKS", "MpiiConfig", "MpiiForMultipleChoice", "MpiiForSequenceClassification", "MpiiNetwork"]
@@ -82,6 +82,7 @@ class MpiiNetwork(transformers.PreTrainedModel):
 
     config_class = MpiiConfig
     base_model_prefix = "mpii"
+    reads_by = "encoder"
     speaks = True
     joint_choices = False
     _supports_sdpa = True
@@ -295,8 +296,10 @@ class MpiiNetwork(transformers.PreTrainedModel):
         return self.embed(torch.arange(self.decoder.config.vocab_size, device=self.word_bias.device))
 
     def allowed(self, scores: Tensor, step: int) -> Tensor:
-        """Scores of the words that may be written: no padding, no start, and no end before the first word."""
+        """Scores of the words that may be written: none that is special, and no end before the first word."""
         barred = [self.config.pad_id, self.config.start_id] + ([self.config.end_id] if step == 0 else [])
+        if self.config.words:
+            barred.append(SPECIAL_WORDS.index(UNKNOWN))
         # A sequence-to-sequence model may start with its end token.
         barred = [i for i in barred if step == 0 or i != self.config.end_id]
         mask = torch.zeros(scores.shape[-1], dtype=torch.bool, device=scores.device)

@@ -23,6 +23,7 @@ from saywhy.models.text_model import TextModel
 
 __all__ = [
     "SPECIAL_WORDS",
+    "UNKNOWN",
     "Generated",
     "PieceVocabulary",
     "Speaker",
@@ -38,8 +39,9 @@ __all__ = [
     "vocabulary_of",
 ]
 
-SPECIAL_WORDS = ("<pad>", "<s>", "</s>", "<unk>")
-"""The first words of a decoder's own vocabulary: padding, start, end, unknown."""
+UNKNOWN = "<unk>"
+SPECIAL_WORDS = ("<pad>", "<s>", "</s>", UNKNOWN)
+"""The first words of a decoder's own vocabulary: padding, start, end, unknown. The last is read, but never written."""
 
 _WORD = regex.compile(r"[\p{L}\p{N}]+(?:['’\-][\p{L}\p{N}]+)*|\S")
 

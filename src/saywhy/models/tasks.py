@@ -17,7 +17,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from saywhy.errors import InputError
-from saywhy.models.encoding import Batch, Encoded, collate
+from saywhy.models.encoding import Batch, Encoded, Row, collate
 from saywhy.types import Example
 
 __all__ = [
@@ -32,6 +32,8 @@ __all__ = [
     "reads_last_token",
     "sequence_logits",
 ]
+
+_NOWHERE = -100  # instead of the place of an answer that was cut off
 
 
 class Task(ABC):
@@ -89,6 +91,10 @@ class Task(ABC):
         if example.label not in self.labels:
             raise InputError(f"{example.where()}: label {example.label!r} is not one of {', '.join(self.labels)}")
         return self.labels.index(str(example.label))
+
+    def teaches(self, encoded: Encoded) -> bool:
+        """Whether an example counts in `loss`: not if its answer lies beyond where its text was cut (span QA only)."""
+        return True
 
     def anchored(self, network: nn.Module, encoded: Sequence[Encoded]) -> list[Encoded]:
         """The examples with what they are asked about fixed by the network's output on the whole (span QA only)."""
@@ -230,13 +236,19 @@ class SpanQA(Task):
         ]
 
     def loss(self, network: nn.Module, batch: Batch, examples: Sequence[Example]) -> Tensor:
-        """Cross-entropy of the gold start and end, mean of both."""
+        """Cross-entropy of the gold start and end, mean of both; rows whose answer was cut off do not count."""
         start, end = self._log_probabilities(network, batch)
-        gold = torch.tensor(
-            [_pieces_of_answer(row, example) for row, example in zip(batch.rows, examples, strict=True)],
-            device=start.device,
-        )
-        return (F.nll_loss(start, gold[:, 0]) + F.nll_loss(end, gold[:, 1])) / 2
+        found = [_pieces_of_answer(row, example) for row, example in zip(batch.rows, examples, strict=True)]
+        if not any(found):
+            # Nothing to learn here. The zero still hangs on the network, so that a step can be taken with it.
+            return 0.0 * (start.exp().sum() + end.exp().sum())
+        gold = torch.tensor([pieces or (_NOWHERE, _NOWHERE) for pieces in found], device=start.device)
+        return (
+            F.nll_loss(start, gold[:, 0], ignore_index=_NOWHERE) + F.nll_loss(end, gold[:, 1], ignore_index=_NOWHERE)
+        ) / 2
+
+    def teaches(self, encoded: Encoded) -> bool:  # noqa: D102
+        return _pieces_of_answer(encoded.rows[0], encoded.example) is not None
 
     def gold(self, example: Example) -> int:  # noqa: D102
         return 0
@@ -263,7 +275,8 @@ class SpanQA(Task):
         return best // length, best % length
 
 
-def _pieces_of_answer(row: Any, example: Example) -> tuple[int, int]:
+def _pieces_of_answer(row: Row, example: Example) -> tuple[int, int] | None:
+    """First and last piece of the gold answer, or None where a cut text ends before the answer does."""
     if not example.answers:
         raise InputError(f"{example.where()} has no answer")
     answer = example.answers[0]
@@ -272,8 +285,13 @@ def _pieces_of_answer(row: Any, example: Example) -> tuple[int, int]:
         for i, (field, (start, end)) in enumerate(zip(row.fields, row.offsets, strict=True))
         if field == answer.field and start < answer.end and answer.start < end
     ]
-    # An answer beyond a cut text has no pieces; the row's first piece says "not here", as is usual in SQuAD 2.
-    return (inside[0], inside[-1]) if inside else (0, 0)
+    if not inside:
+        return None
+    # Pieces leave out the space around words, of which an answer may have some.
+    text = example.fields[answer.field][answer.start : answer.end]
+    first, last = answer.start + len(text) - len(text.lstrip()), answer.start + len(text.rstrip())
+    whole = row.offsets[inside[0]][0] <= first and last <= row.offsets[inside[-1]][1]
+    return (inside[0], inside[-1]) if whole else None
 
 
 def reads_last_token(network: nn.Module) -> bool:

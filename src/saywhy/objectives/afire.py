@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import Any, ClassVar
 
 import torch
 import torch.nn.functional as F
@@ -119,20 +119,24 @@ class Game(ABC):
         model: the one that speaks.
         weight: of what the model gains by it.
         start: share of the steps after which the model plays; the second player learns from gold before.
-        width: size of the second player's states.
+        width: size of the second player's states; what suits the game unless given.
         seed: of its initial weights.
     """
 
     player: str
+    width: ClassVar[int] = 128
+    rate: ClassVar[float] = 1e-3
 
-    def __init__(self, model: TextModel, weight: float, start: float, width: int, seed: int = 0) -> None:
+    def __init__(self, model: TextModel, weight: float, start: float, width: int | None = None, seed: int = 0) -> None:
         speaker: Any = model.module
         self.speaker = speaker
         self.weight, self.start = weight, start
         self.labels = len(model.labels) or int(speaker.config.num_choices)
         words = int(speaker.decoder.config.vocab_size)
         with global_seed(seed, "afire"):
-            self.opponent = self.make(self.labels, words, len(model.tokenizer), width, model.encoder.pad_id)
+            self.opponent = self.make(
+                self.labels, words, len(model.tokenizer), width or self.width, model.encoder.pad_id
+            )
 
     @staticmethod
     @abstractmethod
@@ -169,7 +173,7 @@ class Ami(Game):
     player = "backward"
     margin = 1.0
 
-    def __init__(self, model: TextModel, weight: float, start: float, width: int, seed: int = 0) -> None:
+    def __init__(self, model: TextModel, weight: float, start: float, width: int | None = None, seed: int = 0) -> None:
         super().__init__(model, weight, start, width, seed)
         self.baseline: float | None = None
 
@@ -241,6 +245,8 @@ class WganGp(Game):
     """
 
     player = "critic"
+    width = 256
+    rate = 1e-5
     critic_batches = 10
     penalty = 10.0
 
@@ -292,9 +298,11 @@ class WganGp(Game):
 AFIRE: dict[str, type[Game]] = {"ami": Ami, "wgan-gp": WganGp}
 
 
-def make_game(name: str, model: TextModel, weight: float, start: float, width: int) -> Game | None:
+def make_game(
+    name: str, model: TextModel, weight: float, start: float, width: int | None = None, seed: int = 0
+) -> Game | None:
     """The game of that name, or None for ``none``."""
-    return AFIRE[name](model, weight, start, width) if name in AFIRE else None
+    return AFIRE[name](model, weight, start, width, seed) if name in AFIRE else None
 
 
 def _equal(some: Tensor, others: Tensor, pad_id: int) -> Tensor:

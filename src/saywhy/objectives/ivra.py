@@ -56,7 +56,9 @@ class Ivra(Objective):
     Departures: words are erased by weights on attention, as in UNIREX, with a straight-through gradient, so that
     coefficients learn from the choice of words too. One share of words is drawn for each step (``shares="all"`` takes
     the mean over all). The coefficients have a learning rate of their own: at one that suits a pretrained network they
-    would not move. The best epoch is the one with the least loss on held-out examples.
+    would not move; they are not decayed. The student learns on the model's own training batches, where the paper gives
+    it a part of the test texts. It has taken its step, with the gradient clipped, before one more is unrolled: the
+    paper unrolls the step itself. The best epoch is the one with the least loss on held-out examples.
 
     Args:
         model: the model.
@@ -128,12 +130,20 @@ class Ivra(Objective):
             freeze_all_but(model.module, self.module, True)
         self.rules = {"model": replace(optimiser, rates={f"{self.module.attribute}.": coefficient_rate})}
         self.student: Student | None = None
+        self._student_name = student
         if "sim" in self.criteria:
-            self.student = make_student(model, InterpretableAttention, student, 0, **self.module.options)
-            self.players["student"] = self.student
             self.rules["student"] = _descent(student_rate)
             # Its step differentiates through another player's update.
             self.distributed = False
+            self.begin(0)
+
+    def begin(self, seed: int) -> None:
+        """The student is drawn by the run's seed."""
+        if "sim" in self.criteria:
+            self.student = make_student(
+                self.model, InterpretableAttention, self._student_name, seed, **self.module.options
+            )
+            self.players["student"] = self.student
 
     def optimisers(self) -> dict[str, OptimiserSettings]:
         """AdamW for the model, with another rate for its coefficients; plain gradient descent for the student."""

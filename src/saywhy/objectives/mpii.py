@@ -36,13 +36,13 @@ class Mpii(Explaining):
         model: an ``mpii`` network; trained in place.
         optimiser: how it is optimised.
         label_weight: weight of the label after the last word.
-        start_weight: weight of the label before the first word.
+        start_weight: weight of the label before the first word; it does not count where words do not move the label.
         afire: ``none``; ``ami``, the paper's game with a backward network; ``wgan-gp``, the released code's with a
             critic.
         afire_weight: weight of what the model gains in the game.
         afire_start: share of the steps after which the model plays.
-        afire_width: size of the other player's states.
-        afire_rate: its learning rate.
+        afire_width: size of the other player's states; 128 for ``ami`` and 256 for ``wgan-gp`` unless given.
+        afire_rate: its learning rate; 1e-3 for ``ami`` and 1e-5 for ``wgan-gp``, as released, unless given.
 
     Example:
         >>> model = saywhy.train("mpii", data="esnli", model="mpii")                           # doctest: +SKIP
@@ -62,8 +62,8 @@ class Mpii(Explaining):
         afire: str = "none",
         afire_weight: float = 0.1,
         afire_start: float = 0.5,
-        afire_width: int = 128,
-        afire_rate: float = 1e-3,
+        afire_width: int | None = None,
+        afire_rate: float | None = None,
         explanations: int = 1,
         decoder_rate: float | None = None,
     ) -> None:
@@ -77,8 +77,15 @@ class Mpii(Explaining):
             raise OptionError(f"unknown afire {afire!r}; use one of none, {', '.join(AFIRE)}")
         if not 0 <= afire_start < 1 or afire_weight < 0:
             raise OptionError("afire_start is a share from 0 to less than 1, and afire_weight must not be negative")
-        self.game = make_game(afire, model, afire_weight, afire_start, afire_width)
-        self.afire_rate = afire_rate
+        if min(1 if afire_width is None else afire_width, 1 if afire_rate is None else afire_rate) <= 0:
+            raise OptionError("afire_width and afire_rate must be above 0")
+        self._afire = (afire, model, afire_weight, afire_start, afire_width)
+        self._afire_rate = afire_rate
+        self.begin(0)
+
+    def begin(self, seed: int) -> None:
+        """The other player is drawn by the run's seed."""
+        self.game = make_game(*self._afire, seed)
         if self.game is not None:
             self.players[self.game.player] = self.game.opponent
 
@@ -86,7 +93,8 @@ class Mpii(Explaining):
         """Those of all objectives that explain; the other player has its own rate."""
         rules = super().optimisers()
         if self.game is not None:
-            rules[self.game.player] = replace(self.optimiser, learning_rate=self.afire_rate, rates={})
+            rate = self.game.rate if self._afire_rate is None else self._afire_rate
+            rules[self.game.player] = replace(self.optimiser, learning_rate=rate, rates={})
         return rules
 
     def phases(self, batch: TrainingBatch, step: Step) -> Iterator[Phase]:
@@ -118,6 +126,8 @@ class Mpii(Explaining):
         ends = (lesson.ids != pad).sum(1)
         last = F.cross_entropy(steps[torch.arange(len(ends), device=ends.device), ends], lesson.gold)
         first = F.cross_entropy(steps[:, 0], lesson.gold)
-        loss = words + self.label_weight * last + self.start_weight * first
+        # A label that the words do not move is the same first and last, and counts once.
+        start_weight = self.start_weight if self.speaker.integration.informs_label else 0.0
+        loss = words + self.label_weight * last + start_weight * first
         numbers = {"words": words.detach(), "label": last.detach(), "first-label": first.detach()}
         return loss, numbers

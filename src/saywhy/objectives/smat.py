@@ -69,13 +69,18 @@ class Smat(Objective):
             attach(model.module, module)
         self.module, self.explanation_weight, self.student_rate = module, explanation_weight, student_rate
         freeze_all_but(model.module, module, True)
-        self.student: Student = make_student(model, SmatAttention, student, 0)
-        self.players["student"] = self.student
+        self._student_name = student
+        self.begin(0)
         descent = {"weight_decay": 0.0, "schedule": "constant", "warmup": 0.0}
         self.rules = {
             "model": OptimiserSettings(learning_rate=coefficient_rate, **descent),  # type: ignore[arg-type]
             "student": OptimiserSettings(name="sgd", learning_rate=student_rate, **descent),  # type: ignore[arg-type]
         }
+
+    def begin(self, seed: int) -> None:
+        """The student is drawn by the run's seed."""
+        self.student: Student = make_student(self.model, SmatAttention, self._student_name, seed)
+        self.players["student"] = self.student
 
     def optimisers(self) -> dict[str, OptimiserSettings]:
         """AdamW for the coefficients, plain gradient descent for the student."""

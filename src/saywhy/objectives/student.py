@@ -11,7 +11,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from saywhy.errors import OptionError
+from saywhy.errors import CapabilityError, OptionError
 from saywhy.models import Batch, TextModel
 from saywhy.models.attention_module import AttentionModule, attach, attached, explained_forward
 from saywhy.models.encoding import content_mask
@@ -60,6 +60,9 @@ def make_student(
             not.
         seed: of new weights.
         options: of the module.
+
+    Raises:
+        CapabilityError: with None, a network that is all of one piece and has no head to make new.
     """
     labels, task = teacher.labels, teacher.task.name
     if name is None or name == COPY:
@@ -128,9 +131,14 @@ def unrolled_step(student: Student, batch: Batch, loss: Any, rate: float) -> Map
 def _new_head(network: nn.Module, seed: int) -> None:
     base = {id(module) for module in getattr(network, "base_model", network).modules()}
     spread = float(getattr(network.config, "initializer_range", 0.02))
+    head = [module for module in network.modules() if isinstance(module, nn.Linear) and id(module) not in base]
+    if not head:
+        raise CapabilityError(
+            f"{type(network).__name__} has no head that a student could have anew, so that the student would be the "
+            "teacher: say what it starts from (student=...): a pretrained network's name, a folder, or 'copy'"
+        )
     with global_seed(seed, "student"):
-        for module in network.modules():
-            if isinstance(module, nn.Linear) and id(module) not in base:
-                nn.init.normal_(module.weight, std=spread)
-                if module.bias is not None:
-                    nn.init.zeros_(module.bias)
+        for module in head:
+            nn.init.normal_(module.weight, std=spread)
+            if module.bias is not None:
+                nn.init.zeros_(module.bias)

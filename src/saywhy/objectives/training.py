@@ -313,6 +313,16 @@ def _encode(objective: Objective, data: _Data, truncation: str, quiet: bool) -> 
             SayWhyWarning,
             stacklevel=3,
         )
+    lost = sum(not objective.model.task.teaches(item) for item in items) if cut else 0
+    if lost == len(items):
+        raise DataError(f"{data.name}: the answers of all {lost} training texts lie beyond what the model reads")
+    if lost and not quiet:
+        warnings.warn(
+            f"{lost} of {len(items)} training texts are cut before their answer, and teach none: give the model a "
+            "larger max_length if it can read more",
+            SayWhyWarning,
+            stacklevel=3,
+        )
     return items, held_out
 
 

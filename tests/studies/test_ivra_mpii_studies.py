@@ -1,0 +1,120 @@
+"""The studies of IvRA and MPII: their plans at both scales, and each of them from end to end on next to nothing."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from saywhy.data.yaml12 import read_yaml_lines
+from saywhy.studies import run_study
+from saywhy.studies.run import plan_study
+
+STUDIES = Path(__file__).resolve().parents[2] / "studies"
+FILES = sorted([*STUDIES.glob("ivra-*.yaml"), *STUDIES.glob("mpii-*.yaml")])
+SMALL = {"layers": 1, "width": 16, "heads": 2}
+CRITERIA = ("sim", "comp", "suff", "cons")
+
+pytestmark = pytest.mark.realdata
+
+
+def name_of(path: Path) -> str:
+    return path.stem
+
+
+def tiny_options(step: dict[str, Any]) -> dict[str, Any]:
+    """One epoch, and nothing pretrained: a student is its teacher with a new head, an encoder a small one."""
+    options = {k: v for k, v in step.get("options", {}).items() if k != "student"}
+    if options.get("epochs"):
+        options["epochs"] = 1
+    shape = dict(options.get("model_options") or {})
+    if step["model"] in ("mpii", "cage"):
+        own = {"layers": 1, "width": 16, "heads": 2, "longest": 6, "encoder_options": SMALL}
+        options["model_options"] = {**{k: v for k, v in shape.items() if k != "encoder"}, **own}
+    elif step["model"] == "e-infersent":
+        options["model_options"] = {"hidden_size": 8, "decoder_size": 8, "embedding_size": 8, "longest": 6}
+    elif "model_options" in options or step["model"] == "text-transformer":
+        options["model_options"] = {**shape, **SMALL}
+    return options
+
+
+def tiny(path: Path) -> dict[str, Any]:
+    """The study with small networks, a few texts, one epoch and one seed."""
+    document, _ = read_yaml_lines(path.read_text(encoding="utf-8"))
+    document["seeds"] = [0]
+
+    def cut(data: Any, limit: int) -> Any:
+        if isinstance(data, list):
+            return [cut(one, limit) for one in data]
+        return {**({"name": data} if isinstance(data, str) else data), "limit": limit}
+
+    for step in document["train"].values():
+        step.pop("seeds", None)
+        step["data"] = cut(step["data"], 24)
+        step["model"] = "text-transformer" if step["model"] == "minilm" else step["model"]
+        step["options"] = tiny_options(step)
+    for step in document["evaluate"].values():
+        step["data"] = cut(step["data"], 12)
+        for metric in step["metrics"]:
+            if isinstance(metric, dict) and "simulatability" in metric:
+                metric["simulatability"] = {"epochs": 1}
+            if isinstance(metric, dict) and "similarity" in metric:
+                metric["similarity"] = {}
+        for method in step.get("methods", []):
+            if isinstance(method, dict) and "lime" in method:
+                method["lime"] = {"samples": 10}
+    return document
+
+
+@pytest.mark.parametrize("path", FILES, ids=name_of)
+def test_they_can_be_planned(path: Path) -> None:
+    for scale in ("quick", "paper"):
+        plan, document = plan_study(path, scale=scale)
+        assert plan.study.study == path.stem
+        # Every number of the paper is one of a row that the study has.
+        models = {cell.facts["model"] for cell in plan.cells}
+        assert set((document.get("paper") or {}).get("values", {})) <= models
+
+
+@pytest.mark.parametrize("name", ["imdb", "snli"])
+def test_each_criterion_has_three_seeds_on_its_own_metric(name: str) -> None:
+    plan, _ = plan_study(STUDIES / f"ivra-table1-4-{name}.yaml")
+    found: dict[tuple[str, str], set[int]] = {}
+    for cell in plan.cells:
+        for metric in cell.config.get("metrics", ()) if cell.kind == "evaluate" else ():
+            found.setdefault((cell.facts["model"], metric["name"]), set()).add(cell.facts["seed"])
+    own = dict(zip(CRITERIA, ("simulatability", "comprehensiveness", "sufficiency", "consistency"), strict=True))
+    for criterion in CRITERIA:
+        for metric in own.values():
+            assert found[criterion, metric] == {0, 1, 2}
+            assert found[f"{criterion}-softmax", metric] == {0}
+
+
+@pytest.mark.parametrize("path", FILES, ids=name_of)
+def test_nothing_is_trained_or_selected_on_what_is_reported(path: Path) -> None:
+    """Training selects on `dev`: what is reported is another split, or other data."""
+    document, _ = read_yaml_lines(path.read_text(encoding="utf-8"))
+    trained = {
+        step["data"] if isinstance(step["data"], str) else step["data"]["name"] for step in document["train"].values()
+    }
+    for step in document["evaluate"].values():
+        for data in step["data"] if isinstance(step["data"], list) else [step["data"]]:
+            # Table 7 is itself a choice of settings, which are made on dev.
+            assert data["split"] == "test" or data["name"] not in trained or path.stem == "ivra-table7"
+            share = data.get("options", {}).get("dev_share")
+            for other in document["train"].values():
+                if isinstance(other["data"], dict) and other["data"]["name"] == data["name"]:
+                    assert other["data"].get("options", {}).get("dev_share") == share
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::saywhy.errors.SayWhyWarning")  # of texts that are cut
+@pytest.mark.parametrize("path", FILES, ids=name_of)
+def test_they_run(path: Path, tmp_path: Path) -> None:
+    given = tiny(path)
+    table = run_study(given, out=tmp_path).table
+    found = {(row.model, row.data, row.method, row.metric) for row in table.rows}
+    assert len(found) == len(table.rows) > 0
+    values = (given.get("paper") or {}).get("values", {})
+    assert bool(values) == any(row.paper is not None for row in table.rows)
