@@ -74,7 +74,7 @@ def method_options() -> str:
 
 
 def _fields(cls: type[Any]) -> str:
-    options = {f.name.replace("_", "-"): f.default for f in dataclasses.fields(cls)}
+    options = {f.name.rstrip("_").replace("_", "-"): f.default for f in dataclasses.fields(cls)}
     return _options(options)
 
 

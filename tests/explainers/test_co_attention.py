@@ -42,7 +42,7 @@ def test_a_transformers_blocks_between_the_texts() -> None:
         premise, hypothesis = 1, slice(3, -1)
         expected = (table[premise, hypothesis] + table[hypothesis, premise]) / 2
         why: Any = saywhy.explain(model, pair, "co-attention", layers=option)
-        assert len(why.premise), len(why.hypothesis) == (1, 3)
+        assert (len(why.premise), len(why.hypothesis)) == (1, 3)
         np.testing.assert_allclose(why.scores[0], expected, atol=1e-6)
 
 

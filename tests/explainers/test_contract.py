@@ -103,6 +103,19 @@ def test_pairs(method: str, architecture: str) -> None:
     assert {word.field for word in made[0].words} == {0, 1}
 
 
+@pytest.mark.parametrize("method", [e.name for e in methods if not e.fitted and "alignments" in e.spaces])
+@pytest.mark.parametrize("architecture", ["bert", "decomposable-attention"])
+def test_an_empty_text_has_nothing_to_align(method: str, architecture: str) -> None:
+    options = {"space": "alignments"} if "words" in methods[method].spaces else {}
+    few: dict[str, Any] = {"arec": {"steps": 3, "samples": 2}, "interaction": {"contexts": 4}}
+    options |= few.get(method, {})
+    model = zoo.pair_classifier(architecture)
+    beside = explain(model, [("A film", ""), ("", "A film"), ("It sleeps.", "Dull film")], method, **options)
+    assert [np.shape(why.scores) for why in beside] == [(2, 0), (0,), (3, 2)]
+    assert np.isfinite(beside[2].scores).all()
+    assert np.shape(explain(model, ("A film", ""), method, **options).scores) == (2, 0)
+
+
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("architecture", ["bert", "roberta", "gru"])
 def test_choices_of_different_number(method: str, architecture: str) -> None:

@@ -59,7 +59,7 @@ def test_training_makes_a_model_that_can_be_saved_and_is_the_same_otherwise(tmp_
         saywhy.explain(model, PAIRS[0], "diffmask")
     examples = [Example(pair, label) for pair in PAIRS for label in zoo.LABELS] * 4
     options = {"epochs": 6, "batch_size": 8, "learning_rate": 1e-2, "samples": 2, "quiet": True}
-    trained = saywhy.train("diffmask", examples, model, out=tmp_path / "m", lambda_=0.3, **options)
+    trained = saywhy.train("diffmask", examples, model, out=tmp_path / "m", **{"lambda": 0.3}, **options)
     assert trained.predict(PAIRS[0])[0].probabilities == pytest.approx(model.predict(PAIRS[0])[0].probabilities)
     again = saywhy.load(tmp_path / "m")
     one, other = (saywhy.explain(m, PAIRS[0], "diffmask") for m in (trained, again))

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -36,6 +36,11 @@ def test_all_alignments_kept_is_the_model_itself(architecture: str) -> None:
     owner, keep = some_masks(space, 6)
     whole = model.scores(model.encode(PAIRS))
     torch.testing.assert_close(space.outputs(np.arange(3), np.ones_like(keep[:3])), whole, atol=1e-5, rtol=1e-5)
+    # Where nothing at all is masked no mask is made; beside an input that is masked there is one.
+    beside = np.concatenate([np.ones_like(keep[:3]), np.zeros_like(keep[:1])])
+    masked = space.outputs(np.asarray([0, 1, 2, 1]), beside)
+    torch.testing.assert_close(masked[:3], whole, atol=1e-5, rtol=1e-5)
+    assert not torch.allclose(masked[3], whole[1], atol=1e-4)
     scores, _, gradient = space.value_and_grad(np.arange(3), np.ones_like(keep[:3]), first)
     torch.testing.assert_close(scores, whole, atol=2e-5, rtol=2e-5)
     assert np.abs(gradient).max() > 0
@@ -72,16 +77,31 @@ def test_gradients_equal_finite_differences(architecture: str) -> None:
         assert gradient[0, cell] == pytest.approx(float(slope), abs=2e-3, rel=2e-2)
 
 
-def test_only_the_blocks_between_the_texts_are_masked_and_the_second_is_the_first_transposed() -> None:
+def factors(space: AlignmentSpace, mask: np.ndarray) -> Tensor:
+    """What each attention of the first input's only row is multiplied by, L x L, position by position."""
+    row = space.encoded[0].rows[0]
+    words = {int(p): int(w) for p, w in zip(row.pieces.piece, row.pieces.word, strict=True)}
+    premise = len(mask)
+    found = torch.ones(len(row), len(row))
+    for query in range(len(row)):
+        for key in range(len(row)):
+            a, b = words.get(query), words.get(key)
+            if a is not None and b is not None and (a < premise) != (b < premise):
+                found[query, key] = float(mask[min(a, b), max(a, b) - premise])
+    return found
+
+
+def test_every_layer_masks_the_blocks_between_the_texts_only_and_the_second_is_the_first_transposed() -> None:
     model = zoo.pair_classifier("bert")
-    encoded = model.encode([PAIRS[1]])[0]
-    row = encoded.rows[0]
-    space = AlignmentSpace(model, [PAIRS[1]], encoded=[encoded])
-    premise, hypothesis = space.shape(0)
-    mask = np.zeros((premise, hypothesis))
-    mask[0, 2] = 1.0
+    encoded = model.encode([PAIRS[1]])
+    space = AlignmentSpace(model, PAIRS[1:2], encoded=encoded)
+    mask = np.zeros(space.shape(0))
+    mask[0, 2], mask[1, 0] = 1.0, 0.5
+    factor = factors(space, mask)
+    assert not torch.equal(factor, factor.new_ones(factor.shape))
     plain: list[Tensor] = []
-    edited: list[Tensor] = []
+    before: list[Tensor] = []
+    used: list[Tensor] = []
     dropout = torch.nn.functional.dropout
 
     def note(call: AttentionCall) -> Tensor:
@@ -89,25 +109,30 @@ def test_only_the_blocks_between_the_texts_are_masked_and_the_second_is_the_firs
         plain.append(call.probabilities)
         return call.probabilities
 
+    def by_hand(call: AttentionCall) -> Tensor:
+        assert call.probabilities is not None
+        before.append(call.probabilities)
+        return call.probabilities * factor
+
     def after(table: Tensor, *options: Any, **named: Any) -> Tensor:
-        edited.append(table)
+        used.append(table)
         return dropout(table, *options, **named)
 
-    tap = AttentionTap(layers=frozenset({0}), edit=note)
-    with model.evaluation() as network, torch.no_grad(), tap_attention(network, tap):
-        model.task.raw(network, model.task.collate([encoded]))
+    with model.evaluation() as network, torch.no_grad():
+        for edit in (note, by_hand):
+            with tap_attention(network, AttentionTap(edit=edit)):
+                model.task.raw(network, model.task.collate(encoded))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("torch.nn.functional.dropout", after)
         space.outputs(np.zeros(1, dtype=int), mask.reshape(1, -1))
-    table = next(t for t in edited if t.shape == plain[0].shape)[0]
-    words = {int(p): int(w) for p, w in zip(row.pieces.piece, row.pieces.word, strict=True)}
-    for query in range(len(row)):
-        for key in range(len(row)):
-            a, b = words.get(query), words.get(key)
-            factor = 1.0
-            if a is not None and b is not None and (a < premise) != (b < premise):
-                factor = mask[min(a, b), max(a, b) - premise]
-            torch.testing.assert_close(table[:, query, key], plain[0][0][:, query, key] * factor, atol=1e-6, rtol=1e-5)
+    tables = [table for table in used if table.shape == plain[0].shape]
+    layers = int(cast(Any, model.module).config.num_hidden_layers)
+    assert len(tables) == len(before) == len(plain) == layers > 1
+    kept = (factor == 1).expand_as(plain[0])
+    assert torch.equal(tables[0][kept], plain[0][kept])
+    for table, whole in zip(tables, before, strict=True):
+        assert torch.equal(table[kept], whole[kept])
+        torch.testing.assert_close(table, whole * factor, atol=1e-7, rtol=1e-6)
 
 
 def test_a_word_of_several_pieces_is_one_cell() -> None:

@@ -67,7 +67,6 @@ def plain_decomposable(network: Any, ids: Tensor, keep: Tensor) -> Tensor:
     """Equations of Parikh et al. 2016 with AREC's mask, word by word."""
     a, b = (network.project(network.embeddings(part)) for part in (ids[:P], ids[P:]))
     similarity = torch.stack([torch.stack([network.attend(x) @ network.attend(y) for y in b]) for x in a])
-    similarity = similarity / network.config.hidden_size**0.5
     there, back = similarity.softmax(1), similarity.softmax(0)
     weight = torch.cat([network.compare_own.weight, network.compare_other.weight], dim=1)
 
@@ -138,6 +137,33 @@ def test_saved_folders_load(tmp_path: Path, kind: str) -> None:
     assert one.probabilities == pytest.approx(other.probabilities, abs=1e-6)
     assert again.fingerprint == model.fingerprint
     assert not again.reads_padding
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_in_training_a_word_is_like_itself_in_the_other_text(kind: str) -> None:
+    network, inputs = row(kind)
+    seen: list[Tensor] = []
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(network, "encode", lambda *parts: seen.extend(parts))
+        network.train()
+        network.before(**inputs)
+        network.eval()
+    assert torch.equal(seen[0][0, 0], seen[1][0, 2])  # word 7 is the first of the one and the last of the other
+
+
+def test_decomposable_attention_starts_as_likeness_and_difference() -> None:
+    words = list("abcdefgh")
+    network, tokenizer = networks["decomposable-attention"].value(
+        [Example((" ".join(words), "a"))], "pair", ("x", "y"), 0, hidden_size=64
+    )
+    torch.testing.assert_close(network.embeddings.weight[-8:].norm(dim=1), torch.full((8,), 3.0))
+    inputs = tokenizer(" ".join(words), " ".join(reversed(words)), return_tensors="pt")
+    with torch.no_grad():
+        sides = network.eval().before(**inputs)
+    same = torch.eye(8).flip(1).bool()
+    assert sides.to_hypothesis[0][same].min() > 1.5 * sides.to_hypothesis[0][~same].max()
+    # A word that met its like has nothing to be compared by.
+    torch.testing.assert_close(sides.premise + sides.offered.flip(1), torch.zeros(1, 8, 64), atol=1e-5, rtol=0)
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -89,6 +90,19 @@ def test_a_tagger_learns_and_guides(encoder: Path, tmp_path: Path, monkeypatch: 
     right = float(masked.argmax() == model.labels.index("neutral"))
     metric = Accuracy(guide=str(tmp_path / "roles"))
     assert saywhy.evaluate(model, [pair], metrics=metric).results[0].value == right
+
+
+@pytest.mark.filterwarnings("ignore::saywhy.errors.SayWhyWarning")
+def test_guided_pairs_are_cut_like_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    unguided = SimpleNamespace(frames=lambda texts: [() for _ in texts])
+    monkeypatch.setattr("saywhy.metrics.accuracy._tagger", lambda folder: unguided)
+    model = zoo.pair_classifier("bert")
+    long = Example((" ".join(zoo.TEXTS * 6), "A film"), "neutral")
+    plain, guided = (
+        saywhy.evaluate(model, [long], metrics=Accuracy(guide=guide), truncation="head").results[0].value
+        for guide in (None, "roles")
+    )
+    assert plain == guided
 
 
 def test_the_predicate_is_marked(encoder: Path) -> None:

@@ -51,7 +51,8 @@ class Inquiry:
         remember: keep the values of masks between calls; without it a mask is only told from those of the same call.
 
     Attributes:
-        sizes: how many features each input has.
+        sizes: how many features each input has; a pair with an empty text has no alignments.
+        widest: the most features of an input, and at least one: the width of a table of masks.
 
     Example:
         >>> from saywhy.models import load
@@ -71,6 +72,7 @@ class Inquiry:
         self.space = space
         self.output = output
         self.sizes = np.asarray([len(features) for features in space.features])
+        self.widest = max(1, int(self.sizes.max(initial=0)))
         self._remember = remember
         self._known: dict[tuple[int, bytes], float] = {}
         self._scores: dict[int, np.ndarray] = {}
@@ -113,7 +115,7 @@ class Inquiry:
     def _ask_whole(self, numbers: range) -> None:
         missing = [i for i in numbers if i not in self._whole]
         if missing:
-            self._evaluate(np.asarray(missing), np.ones((len(missing), int(self.sizes[missing].max())), dtype=bool))
+            self._evaluate(np.asarray(missing), np.ones((len(missing), self.widest), dtype=bool))
 
     def _ask(
         self, owner: np.ndarray, keep: np.ndarray, asked: dict[tuple[int, bytes], int]

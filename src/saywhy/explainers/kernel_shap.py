@@ -68,7 +68,7 @@ class KernelShap(Explainer):
         inquiry = Inquiry(request, space, self.output)
         players = Players(inquiry)
         numbers = np.arange(len(players.sizes))
-        empty = players.values(numbers, np.zeros((len(numbers), int(players.sizes.max())), dtype=bool))
+        empty = players.values(numbers, np.zeros((len(numbers), players.widest), dtype=bool))
         whole = inquiry.whole()
         games = [
             _Game(

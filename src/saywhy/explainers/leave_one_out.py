@@ -47,11 +47,11 @@ class LeaveOneOut(Explainer):
         inquiry = Inquiry(request, space, self.output, remember=False)
         owner = np.repeat(np.arange(len(inquiry.sizes)), inquiry.sizes)
         without = np.concatenate([np.arange(size) for size in inquiry.sizes])
-        step = max(1, _CELLS // int(inquiry.sizes.max()))
+        step = max(1, _CELLS // inquiry.widest)
         left = np.zeros(len(owner))
         for start in range(0, len(owner), step):
             part = slice(start, start + step)
-            keep = np.ones((len(owner[part]), int(inquiry.sizes.max())), dtype=bool)
+            keep = np.ones((len(owner[part]), inquiry.widest), dtype=bool)
             keep[np.arange(len(keep)), without[part]] = False
             left[part] = inquiry.values(owner[part], keep)
         drops = np.split(inquiry.whole()[owner] - left, np.cumsum(inquiry.sizes)[:-1])

@@ -67,7 +67,7 @@ class Occlusion(Explainer):
         drops = np.split(inquiry.whole()[owner] - left, np.cumsum([len(own) for own in windows])[:-1])
         scores = []
         for size, own, drop in zip(inquiry.sizes.tolist(), windows, drops, strict=True):
-            covered = np.concatenate(own)
+            covered = np.concatenate([np.zeros(0, dtype=np.int64), *own])
             total = np.bincount(covered, np.repeat(drop, [len(window) for window in own]), minlength=size)
             scores.append(total / np.bincount(covered, minlength=size))
         return self.word_scores(
@@ -81,6 +81,8 @@ class Occlusion(Explainer):
         parts = [[field[a:b] for a, b in self._cuts(item, [item.words[i] for i in field])] for field in fields]
         if self.space == "words":
             return [part for own in parts for part in own]
+        if len(fields) < 2:
+            return []  # an empty text has nothing to align
         premise, hypothesis = parts
         wide, first = len(fields[1]), len(fields[0])
         return [(p[:, None] * wide + (h - first)[None, :]).ravel() for p in premise for h in hypothesis]

@@ -22,20 +22,21 @@ class Players:
 
     Attributes:
         sizes: how many such features each input has; at least one.
+        widest: the most of them.
     """
 
     def __init__(self, inquiry: Inquiry) -> None:
         self.inquiry = inquiry
         self._live = [self._find(number) for number in range(len(inquiry.sizes))]
         self.sizes = np.asarray([len(live) for live in self._live])
+        self.widest = int(self.sizes.max(initial=1))
 
     def values(self, owner: np.ndarray | Sequence[int], keep: np.ndarray) -> np.ndarray:
         """What the target is worth, (N,), for inputs ``owner`` (N,) of which the players ``keep`` (N, P) are left."""
         owner = np.asarray(owner, dtype=np.int64)
         if (self.sizes == self.inquiry.sizes).all():
             return self.inquiry.values(owner, keep)
-        widest = int(self.inquiry.sizes[owner].max(initial=0))
-        table = np.ones((len(owner), widest), dtype=bool)
+        table = np.ones((len(owner), self.inquiry.widest), dtype=bool)
         for number in np.unique(owner):
             rows, live = np.flatnonzero(owner == number), self._live[number]
             table[np.ix_(rows, live)] = keep[rows, : len(live)]
@@ -45,8 +46,10 @@ class Players:
         """Scores of all features from those of the players: the others have none."""
         found = []
         for size, live, own in zip(self.inquiry.sizes, self._live, scores, strict=True):
-            found.append(np.zeros(size))
-            found[-1][live] = own
+            # One place more than there are features, if there are none: for the player that stands for them.
+            every = np.zeros(max(1, size))
+            every[live] = own
+            found.append(every[:size])
         return found
 
     def _find(self, number: int) -> np.ndarray:

@@ -25,11 +25,10 @@ def values_without(
 
     ``kept`` are masks (features,), one for each input, of what is there to begin with; all of it if None.
     """
-    widest = int(asked.sizes.max())
-    step, found = max(1, _CELLS // widest), np.zeros(len(owner))
+    step, found = max(1, _CELLS // asked.widest), np.zeros(len(owner))
     for start in range(0, len(owner), step):
         some, gone = owner[start : start + step], removed[start : start + step]
-        keep = np.ones((len(some), widest), dtype=bool)
+        keep = np.ones((len(some), asked.widest), dtype=bool)
         if kept is not None:
             for row, number in enumerate(some):
                 keep[row, : len(kept[number])] = kept[number]

@@ -68,14 +68,14 @@ class Shapley(Explainer):
         space = open_space(request, self.space, self.erasure)
         inquiry = Inquiry(request, space, self.output)
         players = Players(inquiry)
-        if players.sizes.max() > _MOST_FEATURES:
+        if players.widest > _MOST_FEATURES:
             where = space.encoded[int(players.sizes.argmax())].example.where()
             raise InputError(
-                f"{where}: {players.sizes.max()} features are too many to join one by one (at most {_MOST_FEATURES}); "
+                f"{where}: {players.widest} features are too many to join one by one (at most {_MOST_FEATURES}); "
                 "use kernel-shap"
             )
         numbers = np.arange(len(players.sizes))
-        empty = players.values(numbers, np.zeros((len(numbers), int(players.sizes.max())), dtype=bool))
+        empty = players.values(numbers, np.zeros((len(numbers), players.widest), dtype=bool))
         whole = inquiry.whole()
         games: list[_All | _Orders] = []
         for i, size in enumerate(players.sizes):

@@ -62,9 +62,10 @@ def _tagger(folder: str) -> Any:
 def _guided(trial: Trial, folder: str) -> list[Prediction]:
     from saywhy.models.guidance import GuidedModel
 
-    model: Any = trial.bench.model
+    bench = trial.bench
+    model: Any = bench.model
     guided = GuidedModel(model, _tagger(folder).frames)
-    return guided.predict(list(trial.bench.examples), batch_size=trial.bench.batch_size)
+    return guided.predict(list(bench.examples), batch_size=bench.batch_size, truncation=bench.truncation)
 
 
 @register

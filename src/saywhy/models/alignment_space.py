@@ -35,7 +35,7 @@ def check_alignments(model: TextModel, erasure: str | None = None) -> None:
 class AlignmentSpace(RowSpace):
     """Pairs of a word of the first text and a word of the second, whose attention to each other may be damped.
 
-    Reference: AREC, section 3.1 and appendix B.
+    Reference: AREC, section 3.2; for transformers section 4.1 and footnote 6.
 
     One mask Z (|p| x |h|) multiplies the attention probabilities of premise words to hypothesis words, and its
     transpose those of hypothesis words to premise words, in every layer and head, after the softmax and without

@@ -155,7 +155,8 @@ class CoAttentionForSequenceClassification(transformers.PreTrainedModel):
         """Both texts of rows of L ids up to where they meet."""
         real = torch.ones_like(input_ids, dtype=torch.bool) if attention_mask is None else attention_mask > 0
         second = torch.zeros_like(real) if token_type_ids is None else token_type_ids > 0
-        hidden = self.dropout(self.embeddings(input_ids))
+        # No dropout here: with other dimensions left out at each place, a word would differ from itself elsewhere.
+        hidden = self.embeddings(input_ids)
         parts = [_gathered(hidden, real & own) for own in (~second, second)]
         return self.encode(parts[0][0], parts[1][0], parts[0][1], parts[1][1])
 
@@ -207,9 +208,13 @@ def build_co_attention(
     vocabulary_size: int,
     lower_case: bool,
     max_length: int | None,
+    vector_length: float | None = None,
     **sizes: Any,
 ) -> tuple[Any, Any]:
-    """A network of that kind and its tokenizer; the options are those of its own builder."""
+    """A network of that kind and its tokenizer; the options are those of its own builder.
+
+    With ``vector_length`` all words' vectors start with that length.
+    """
     if task != "pair":
         raise OptionError(f"co-attention is between two texts; for task {task!r} use text-transformer, gru or minilm")
     _, extra = head_arguments(task, labels)
@@ -224,4 +229,8 @@ def build_co_attention(
     with global_seed(seed, made.model_type):
         network = kind(made)
         words.fill(network.embeddings)
+    if vector_length is not None:
+        with torch.no_grad():
+            rows = network.embeddings.weight
+            rows.copy_(nn.functional.normalize(rows, dim=1) * vector_length)
     return network, words.tokenizer("$A", "$A $B:1", max_length, type_ids=True)

@@ -25,6 +25,9 @@ __all__ = [
     "build_decomposable_attention",
 ]
 
+# Of words' vectors at the start: the co-attention of equal words is then clear, and not yet saturated.
+_LENGTH = 3.0
+
 
 class DecomposableAttentionConfig(CoAttentionConfig):
     """Configuration of a decomposable attention network."""
@@ -42,11 +45,19 @@ class DecomposableAttentionForSequenceClassification(CoAttentionForSequenceClass
     Reference: Parikh, Täckström, Das, Uszkoreit: A Decomposable Attention Model for Natural Language Inference, EMNLP
     2016, sections 3.1 to 3.3, without the intra-sentence attention of section 3.4, as in AREC.
 
-    Departures: dropout acts on vectors and hidden units, not on what a word takes from the other text: so the first
-    layer of the comparison can be computed for each word before the texts meet, which is most of the work when many
-    masks of one pair are asked about. Similarities are divided by the square root of the units, as in transformers,
-    where the paper scales vectors to length 1: otherwise the co-attention is saturated from the start. No empty word is
-    put before the texts.
+    Departures:
+
+    - No empty word is put before the texts. No dropout acts on what a word takes from the other text: so the first
+      layer of the comparison can be computed for each word before the texts meet, which is most of the work when many
+      masks of one pair are asked about.
+
+    The others are for training on thousands of pairs, where the paper has half a million:
+
+    - No dropout on words' vectors: it would make a word differ from itself in the other text. Elsewhere 0.1, where the
+      paper has 0.2.
+    - Vectors have length 3, where the paper's have 1, so that the softmax tells words apart from the start.
+    - The layers start so that similarities are those of the vectors, and equal words leave nothing to compare: see
+      `start_aligned`.
     """
 
     config_class = DecomposableAttentionConfig
@@ -75,11 +86,23 @@ class DecomposableAttentionForSequenceClassification(CoAttentionForSequenceClass
         self, premise: Tensor, hypothesis: Tensor, premise_real: Tensor, hypothesis_real: Tensor
     ) -> Sides:
         first, second = self.project(premise), self.project(hypothesis)
-        similarity = self.attend(first) @ self.attend(second).transpose(1, 2) / self.config.hidden_size**0.5
+        similarity = self.attend(first) @ self.attend(second).transpose(1, 2)
         there, back = co_attention(similarity, premise_real, hypothesis_real)
         own = self.compare_own(first), self.compare_own(second)
         other = self.compare_other(second), self.compare_other(first)
         return Sides(*own, *other, there, back, premise_real, hypothesis_real)
+
+    def start_aligned(self) -> None:
+        """Move freshly drawn layers to where words attend to those like them, and are compared by their difference.
+
+        Each attending layer becomes the identity and a tenth of what was drawn; the comparison's weights for what a
+        word met become those for the word itself, negated.
+        """
+        with torch.no_grad():
+            for layer in self.attend:
+                if isinstance(layer, nn.Linear):
+                    layer.weight.mul_(0.1).add_(torch.eye(len(layer.weight), device=layer.weight.device))
+            self.compare_other.weight.copy_(-self.compare_own.weight)
 
     def after(self, sides: Sides, keep: Tensor | None = None) -> Tensor:  # noqa: D102 - as in the base class
         premise, hypothesis = sides.meet(keep)
@@ -111,7 +134,7 @@ def build_decomposable_attention(
     freeze_embeddings: bool | None = None,
     embedding_size: int = 100,
     hidden_size: int = 200,
-    dropout: float = 0.2,
+    dropout: float = 0.1,
     vocabulary_size: int = 100_000,
     lower_case: bool = True,
     max_length: int | None = 512,
@@ -124,11 +147,11 @@ def build_decomposable_attention(
         labels: names of the classes.
         seed: of the initial weights.
         glove: a GloVe text file; its ``vocabulary_size`` most frequent words are known besides those of the examples.
-            None draws the vectors and trains them.
+            None draws the vectors and trains them. Either are brought to length 3.
         freeze_embeddings: keep the vectors as they are; by default those of GloVe are kept and drawn ones are not.
         embedding_size: length of drawn vectors; GloVe's have their own.
         hidden_size: units of every layer.
-        dropout: share of vectors' and hidden units left out in training.
+        dropout: share of hidden units left out in training.
         vocabulary_size: how many words are known: of the examples, or of the GloVe file.
         lower_case: read capitals as small letters; GloVe 6B knows no capitals.
         max_length: most words of both texts together, or None for any number; memory grows with its square.
@@ -136,7 +159,7 @@ def build_decomposable_attention(
     Returns:
         The network and its tokenizer.
     """
-    return build_co_attention(
+    network, tokenizer = build_co_attention(
         DecomposableAttentionForSequenceClassification,
         DecomposableAttentionConfig,
         examples,
@@ -149,9 +172,12 @@ def build_decomposable_attention(
         vocabulary_size=vocabulary_size,
         lower_case=lower_case,
         max_length=max_length,
+        vector_length=_LENGTH,
         hidden_size=hidden_size,
         dropout=dropout,
     )
+    network.start_aligned()
+    return network, tokenizer
 
 
 transformers.AutoConfig.register(DecomposableAttentionConfig.model_type, DecomposableAttentionConfig)

@@ -39,7 +39,9 @@ class EsimForSequenceClassification(CoAttentionForSequenceClassification):
     Reference: Chen, Zhu, Ling, Wei, Jiang, Inkpen: Enhanced LSTM for Natural Language Inference, ACL 2017, section 3
     (equations 1 to 20), without its tree LSTM.
 
-    Departures: 100 units by default, where the paper has 300; no packed sequences, see `both_ways`.
+    Departures: 100 units by default, where the paper has 300; vectors of a file stay as they are, where the paper
+    trains them; no dropout on words' vectors, which would make a word differ from itself in the other text; no packed
+    sequences, see `both_ways`.
     """
 
     config_class = EsimConfig
@@ -110,7 +112,7 @@ def build_esim(
         freeze_embeddings: keep the vectors as they are; by default those of GloVe are kept and drawn ones are not.
         embedding_size: length of drawn vectors; GloVe's have their own.
         hidden_size: units of every layer, in each direction where it is recurrent.
-        dropout: share of vectors' and hidden units left out in training.
+        dropout: share of hidden units left out in training.
         vocabulary_size: how many words are known: of the examples, or of the GloVe file.
         lower_case: read capitals as small letters; GloVe 6B knows no capitals.
         max_length: most words of both texts together, or None for any number; memory grows with its square.

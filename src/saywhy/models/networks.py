@@ -92,7 +92,7 @@ networks.register(
     family="from scratch",
     tasks=("pair",),
     paper="Parikh et al. 2016",
-    facts={"epochs": 12, "learning_rate": 1e-3, "batch_size": 32},
+    facts={"epochs": 12, "learning_rate": 2e-3, "batch_size": 32},
 )(build_decomposable_attention)
 networks.register(
     "esim",

@@ -49,13 +49,17 @@ class Objective(LoopObjective):
 
     @classmethod
     def option_names(cls) -> list[str]:
-        """Its own options: the keyword arguments of its constructor, and of those it hands the rest on to."""
+        """Its own options: the keyword arguments of its constructor, and of those it hands the rest on to.
+
+        A name that Python keeps for itself, such as lambda, has an underscore behind it there and none here.
+        """
         found: list[str] = []
         for kind in cls.__mro__:
             if "__init__" not in vars(kind):
                 continue
             parameters = inspect.signature(vars(kind)["__init__"]).parameters.values()
-            found += [p.name for p in parameters if p.kind is p.KEYWORD_ONLY and p.name not in found]
+            own = [p.name.rstrip("_") for p in parameters if p.kind is p.KEYWORD_ONLY]
+            found += [name for name in own if name not in found]
             if not any(p.kind is p.VAR_KEYWORD for p in parameters):
                 break
         return found

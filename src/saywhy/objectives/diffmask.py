@@ -36,7 +36,7 @@ class DiffMask(Objective):
     Args:
         model: the model that is explained.
         optimiser: how the gates are optimised.
-        lambda_: weight of readability against fidelity.
+        lambda_: weight of readability against fidelity; ``lambda`` on the command line and in studies.
         samples: masks sampled for each pair in a step.
         hidden_size: units of the gates' hidden layer.
 
@@ -59,7 +59,7 @@ class DiffMask(Objective):
         check_alignments(model)
         if samples < 1 or hidden_size < 1 or lambda_ < 0:
             raise OptionError(
-                f"samples ({samples}) and hidden_size ({hidden_size}) must be above 0, lambda_ ({lambda_}) at least 0"
+                f"samples ({samples}) and hidden_size ({hidden_size}) must be above 0, lambda ({lambda_}) at least 0"
             )
         self.weight, self.samples = lambda_, samples
         with torch.no_grad():

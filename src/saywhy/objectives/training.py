@@ -10,6 +10,7 @@ import os
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from keyword import iskeyword
 from pathlib import Path
 from typing import Any, Literal, overload
 
@@ -116,6 +117,7 @@ def train(
     """
     kind = objectives[objective].value
     _check_options(objective, kind, options)
+    options = {name + "_" * iskeyword(name): value for name, value in options.items()}
     options |= {name: load(options[name]) for name in kind.models if options.get(name) is not None}
     folder = None if out is None else Path(out)
     if folder is not None and not dry_run:
@@ -196,7 +198,7 @@ class _Started:
 
 def _check_options(name: str, kind: type[Any], options: Mapping[str, Any]) -> None:
     known = kind.option_names()
-    unknown = sorted(set(options) - set(known))
+    unknown = sorted({option for option in options if option.rstrip("_") not in known})
     if unknown:
         has = f"it has {', '.join(known)}" if known else "it has none of its own"
         raise OptionError(f"objective {name!r} has no option {', '.join(unknown)}; {has}")

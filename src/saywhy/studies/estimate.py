@@ -19,10 +19,14 @@ from saywhy.studies.schema import QUICK, Study
 
 __all__ = ["CellEstimate", "PlanEstimate", "estimate_plan", "folder_of"]
 
-# Rows of model input that a method needs for a text of n words; a gradient counts as three.
+# Rows of model input that a method needs for n features, which are words or pairs of words; a gradient counts as three.
 ROWS: Mapping[str, Callable[[float], float]] = {
     "random": lambda n: 1,
     "attention": lambda n: 1,
+    "co-attention": lambda n: 1,
+    "ivra": lambda n: 1,
+    "rationale": lambda n: 1,
+    "smat": lambda n: 1,
     "scaled-attention": lambda n: 3,
     "gradient": lambda n: 3,
     "input-x-gradient": lambda n: 3,
@@ -30,7 +34,10 @@ ROWS: Mapping[str, Callable[[float], float]] = {
     "deeplift": lambda n: 12,
     "leave-one-out": lambda n: n + 1,
     "occlusion": lambda n: n + 1,
-    "back-select": lambda n: n * n / 4,
+    "back-select": lambda n: min(n * n / 4, 5 * n),  # one at a time for short inputs, then a twentieth
+    "diffmask": lambda n: 3,
+    "arec": lambda n: 3600,  # eight samples a step; half of its steps, as most pairs are done before the last
+    "interaction": lambda n: 13 * (n / 3 + n**0.5 + 1),  # contexts of all sizes, each by each of its words
     "lime": lambda n: 250,
     "kernel-shap": lambda n: 250,
     "shapley": lambda n: 20 * n,
@@ -117,7 +124,7 @@ class _Guesser:
             if store.done(cell.name):
                 self.seen[_kind(cell)] = float(store.read(cell.name)["seconds"])
         self._trainings: dict[str, tuple[float, float]] = {}
-        self._data: dict[str, tuple[int, float]] = {}
+        self._data: dict[str, tuple[int, float, float]] = {}
         self._rows: dict[str, float] = {}
 
     def guess(self, cell: Cell) -> CellEstimate:
@@ -170,7 +177,8 @@ class _Guesser:
 
     def _evaluation(self, cell: Cell) -> float:
         config = cell.config
-        n, words = self._size(config["data"])
+        n, words, cells = self._size(config["data"])
+        features = cells if config["space"] == "alignments" else words
         rows = 1.0 + sum(
             min(QUERIES, one.max_queries)
             for metric in config["metrics"]
@@ -178,7 +186,7 @@ class _Guesser:
             if isinstance(one, AttackSuccess)
         )
         for method in config["methods"]:
-            own = ROWS.get(method["name"], lambda _: UNKNOWN_ROWS)(words)
+            own = ROWS.get(method["name"], lambda _: UNKNOWN_ROWS)(features)
             rows += own
             for metric in config["metrics"]:
                 for one in expand_metrics(metric["name"], metric["options"]):
@@ -188,7 +196,7 @@ class _Guesser:
                     elif one.family == "robustness":
                         rows += own * 5
                     elif one.name == "loo-correlation":
-                        rows += words
+                        rows += features
         return n * rows * self._row_seconds(cell)
 
     def _row_seconds(self, cell: Cell) -> float:
@@ -208,14 +216,16 @@ class _Guesser:
             self._rows[where["path"]] = (time.perf_counter() - started) / len(some)
         return self._rows[where["path"]]
 
-    def _size(self, config: Mapping[str, Any]) -> tuple[int, float]:
-        """Examples of a dataset, and the words of one."""
+    def _size(self, config: Mapping[str, Any]) -> tuple[int, float, float]:
+        """Examples of a dataset, the words of one, and its pairs of a word of the first and one of the second text."""
         key = json.dumps(config, sort_keys=True, default=str)
         if key not in self._data:
             found = load_dataset(config["name"], limit=config["limit"], seed=config["seed"], **config["options"])
             examples = list(found[config["split"] or found.evaluation_split])
-            words = [len(example_words(e)) for e in examples[:_SAMPLE]]
-            self._data[key] = (len(examples), sum(words) / max(1, len(words)))
+            fields = [[word.field for word in example_words(e)] for e in examples[:_SAMPLE]]
+            some = max(1, len(fields))
+            pairs = sum(own.count(0) * own.count(1) for own in fields)
+            self._data[key] = (len(examples), sum(map(len, fields)) / some, pairs / some)
         return self._data[key]
 
 

@@ -1,0 +1,50 @@
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from saywhy.data import load_dataset
+from saywhy.data.words import example_words
+from saywhy.explainers import methods
+from saywhy.studies import estimate as estimates
+from saywhy.studies import plan_study
+from saywhy.studies.estimate import ROWS, estimate_plan
+from tests.studies.small import study
+
+PAIRS: dict[str, Any] = {"name": "planted-nli", "limit": 5}
+
+
+def guess(space: str, method: str, folder: Path) -> float:
+    """Rows of one measurement of five pairs."""
+    given = study(
+        seeds=[0],
+        train__plain={"data": PAIRS, "model": "decomposable-attention"},
+        evaluate={
+            "one": {
+                "model": "plain",
+                "data": {**PAIRS, "split": "test"},
+                "methods": [method],
+                "metrics": ["truth"],
+                "space": space,
+            }
+        },
+    )
+    (cell,) = [c for c in estimate_plan(plan_study(given)[0], folder).cells if c.cell.kind == "evaluate"]
+    return cell.seconds
+
+
+def test_the_features_of_alignments_are_pairs_of_words(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(estimates._Guesser, "_training", lambda *_: (1.0, 1.0))
+    test = load_dataset("planted-nli", limit=5, split="test")
+    sides = [[word.field for word in example_words(e)] for e in test]
+    words = sum(len(own) for own in sides)
+    cells = sum(own.count(0) * own.count(1) for own in sides)
+    assert guess("words", "leave-one-out", tmp_path) == pytest.approx(words + 2 * 5)
+    assert guess("alignments", "leave-one-out", tmp_path) == pytest.approx(cells + 2 * 5)
+    assert guess("alignments", "arec", tmp_path) > 10 * guess("alignments", "leave-one-out", tmp_path)
+
+
+def test_every_method_of_alignments_has_its_rows() -> None:
+    assert {entry.name for entry in methods if "alignments" in entry.spaces} - {"auto"} <= ROWS.keys()
