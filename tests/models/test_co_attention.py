@@ -113,6 +113,23 @@ def test_the_papers_equations(kind: str) -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
+def test_many_masks_of_a_pair_are_as_one_at_a_time(kind: str) -> None:
+    network, inputs = row(kind, 0, 5)
+    beside = {name: v.repeat(2, 1) for name, v in inputs.items()}
+    beside["attention_mask"][1, :2] = 0  # a shorter premise
+    masks = torch.rand(2, 5, P, H, generator=torch.Generator().manual_seed(0)).requires_grad_()
+    with torch.no_grad():
+        sides = network.before(**beside)
+    together = network.after_each(sides, masks)
+    alone = torch.stack([network.after(sides, masks[:, i]) for i in range(5)], dim=1)
+    torch.testing.assert_close(together, alone, atol=1e-6, rtol=1e-5)
+    weights = torch.randn(together.shape, generator=torch.Generator().manual_seed(1))
+    made, expected = (torch.autograd.grad((out * weights).sum(), masks)[0] for out in (together, alone))
+    torch.testing.assert_close(made, expected, atol=1e-6, rtol=1e-4)
+    assert made.abs().max() > 0
+
+
+@pytest.mark.parametrize("kind", KINDS)
 def test_a_word_of_several_tokens_is_one_cell(kind: str) -> None:
     model = zoo.pair_classifier(kind)
     space = AlignmentSpace(model, [as_example(("It isn't great", "dull film"))])

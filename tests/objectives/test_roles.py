@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -10,6 +11,8 @@ import torch
 import transformers as tf
 
 import saywhy
+from saywhy.cli.app import main
+from saywhy.data import Dataset
 from saywhy.data.frames import Frame
 from saywhy.errors import LoadError
 from saywhy.metrics import Accuracy
@@ -56,18 +59,26 @@ def test_questions_of_a_sentence() -> None:
 
 def test_scores_of_a_tagger() -> None:
     class Fixed:
-        def __init__(self, made: list[list[str]]) -> None:
+        """A tagger that answers by the predicate it is asked about."""
+
+        def __init__(self, made: dict[int | None, list[str]]) -> None:
             self.made = made
 
         def tag(self, items: Any, batch_size: int = 64) -> list[list[str]]:
-            return self.made
+            return [self.made[item.predicate] for item in items]
 
-    items = tagged_sentences(SENTENCES[:1])
-    perfect = role_f1(Fixed([list(item.tags) for item in items]), items)  # type: ignore[arg-type]
-    assert set(perfect.values()) == {1.0}
-    half = role_f1(Fixed([["B-V", "B-V", "O"], ["B-ARG0", "B-V", "B-ARG2"]]), items)  # type: ignore[arg-type]
+    def scores(made: dict[int | None, list[str]]) -> Any:
+        return role_f1(Fixed(made), tagged_sentences(SENTENCES[:1]))  # type: ignore[arg-type]
+
+    right = {None: ["O", "B-V", "O"], 1: ["B-ARG0", "B-V", "B-ARG1"]}
+    assert set(scores(right).values()) == {1.0}
+    half = scores({None: ["B-V", "B-V", "O"], 1: ["B-ARG0", "B-V", "B-ARG2"], 0: ["B-V", "B-ARG0", "B-ARG1"]})
     assert half["predicates"] == pytest.approx(2 / 3)
     assert (half["roles"], half["precision"], half["recall"]) == (0.5, 0.5, 0.5)
+    # One of four roles that are said is one of the two that there are.
+    assert half["end-to-end"] == pytest.approx(2 * 1 / (4 + 2))
+    missed = scores({**right, None: ["O", "O", "O"]})
+    assert (missed["roles"], missed["end-to-end"]) == (1.0, 0.0)
 
 
 def test_a_tagger_learns_and_guides(encoder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -90,6 +101,27 @@ def test_a_tagger_learns_and_guides(encoder: Path, tmp_path: Path, monkeypatch: 
     right = float(masked.argmax() == model.labels.index("neutral"))
     metric = Accuracy(guide=str(tmp_path / "roles"))
     assert saywhy.evaluate(model, [pair], metrics=metric).results[0].value == right
+
+
+def test_the_command(
+    encoder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    data = Dataset.from_examples("sentences", {"train": SENTENCES * 8, "dev": SENTENCES, "test": SENTENCES[:4]})
+    for place in ("saywhy.objectives.roles.load_dataset", "saywhy.data.load_dataset"):
+        monkeypatch.setattr(place, lambda *_, **__: data)
+    arguments = ["train", "roles", "--data", "sentences", "--model", str(encoder), "--out", str(tmp_path / "roles")]
+    arguments += ["--epochs", "6", "--learning-rate", "3e-3", "--option", "progress=false", "--json"]
+    for _ in range(2):  # trained, and then found finished
+        with pytest.raises(SystemExit) as ended:
+            main(arguments)
+        assert ended.value.code == 0
+        scores = json.loads(capsys.readouterr().out)["test"]
+        assert scores["roles"] > 0.9
+        assert scores["end-to-end"] > 0.9
+    assert RoleTagger.load(tmp_path / "roles").frames([SENTENCES[0].texts[0]])[0]
+    with pytest.raises(SystemExit) as ended:
+        main([*arguments, "--dry-run"])
+    assert ended.value.code == 2
 
 
 @pytest.mark.filterwarnings("ignore::saywhy.errors.SayWhyWarning")

@@ -8,12 +8,13 @@ from typing import Annotated, Any
 import typer
 
 from saywhy.cli.shared import Json, Options, Seed, parse_options, print_json, show
+from saywhy.errors import OptionError
 
 __all__ = ["train"]
 
 
 def train(
-    objective: Annotated[str, typer.Argument(help="What to train for; see `saywhy list objectives`.")],
+    objective: Annotated[str, typer.Argument(help="What to train for; see `saywhy list objectives`. Or roles.")],
     data: Annotated[str, typer.Option(help="A dataset's name (`saywhy list datasets`) or a file.")],
     model: Annotated[
         str | None,
@@ -46,7 +47,17 @@ def train(
     [bold]saywhy train plain --data sst2 --model minilm --out runs/sst2[/bold]
 
     [bold]saywhy train plain --data my.csv --data-option labels='[no, yes]' --model gru --dry-run[/bold]
+
+    [bold]saywhy train roles --data ewt-srl --out runs/roles[/bold] (a tagger of semantic roles, for guide=runs/roles)
     """
+    if objective == "roles":
+        if dry_run or model_option or patience is not None or log_with is not None:
+            raise OptionError("roles has no --dry-run, --model-option, --patience and --log-with")
+        given = {"epochs": epochs, "learning_rate": learning_rate, "batch_size": batch_size}
+        settings = {name: value for name, value in given.items() if value is not None} | parse_options(option)
+        settings |= {"encoder": model, "limit": limit, "seed": seed, "resume": not restart}
+        _train_roles(data, out or Path("runs/roles"), settings, parse_options(data_option), test, as_json)
+        return
     from saywhy.objectives import objectives
     from saywhy.objectives import train as run
 
@@ -98,3 +109,23 @@ def train(
         print_json(facts)
     else:
         show(f'wrote {folder}; try: saywhy explain {folder} "..."')
+
+
+def _train_roles(
+    data: str, folder: Path, settings: dict[str, Any], data_options: dict[str, Any], test: bool, as_json: bool
+) -> None:
+    """A tagger of semantic roles is no classifier, so it has no objective of its own."""
+    from saywhy.data import load_dataset
+    from saywhy.objectives.roles import role_f1, tagged_sentences, train_roles
+
+    tagger = train_roles(data, out=folder, **settings, **data_options)
+    facts: dict[str, Any] = {"out": str(folder), "tags": list(tagger.tags)}
+    found = load_dataset(data, limit=settings["limit"], seed=settings["seed"], **data_options)
+    if test and "test" in found.splits:
+        facts["test"] = role_f1(tagger, tagged_sentences(list(found["test"])))
+    if as_json:
+        print_json(facts)
+        return
+    for name, value in facts.get("test", {}).items():
+        show(f"test {name} {value:.3f}")
+    show(f"wrote {folder}; try: saywhy evaluate MODEL --data hans --metrics accuracy -O guide={folder}")

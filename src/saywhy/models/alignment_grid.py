@@ -63,6 +63,7 @@ class AlignmentGrid:
         )
         self._places = first, second
         self.sides: Sides | None = None
+        self._picked: tuple[Tensor, Sides] | None = None
         if getattr(network, "co_attends", False):
             with torch.no_grad():
                 self.sides = _co_attending(network).before(**self.batch.inputs)
@@ -90,7 +91,10 @@ class AlignmentGrid:
         table = padded.gather(2, places).view(many, masks, *index.shape[1:])
         if self.sides is not None:
             keep_places = table.to(self.sides.to_premise.dtype)
-            return _co_attending(self.network).after_each(self.sides.pick(rows), keep_places)
+            # The same rows are asked about again and again.
+            if self._picked is None or not torch.equal(self._picked[0], rows):
+                self._picked = rows, self.sides.pick(rows)
+            return _co_attending(self.network).after_each(self._picked[1], keep_places)
         tables = self._shifted(table.flatten(0, 1).unsqueeze(1))
 
         def edit(call: AttentionCall) -> Tensor:

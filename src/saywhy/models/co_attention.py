@@ -144,7 +144,7 @@ class CoAttentionForSequenceClassification(transformers.PreTrainedModel):
         """Logits, rows x classes, of texts whose alignments are kept to the degree ``keep``, rows x P x H."""
 
     def after_each(self, sides: Sides, keep: Tensor) -> Tensor:
-        """Logits, rows x n x classes, of texts under n masks each, rows x n x P x H."""
+        """Logits, rows x n x classes, of texts under n masks each, rows x n x P x H; gradients go to the masks only."""
         rows, masks = keep.shape[:2]
         every = torch.arange(rows, device=keep.device).repeat_interleave(masks)
         return self.after(sides.pick(every), keep.flatten(0, 1)).view(rows, masks, -1)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, cast
 
 import torch
 import transformers
@@ -109,7 +109,20 @@ class DecomposableAttentionForSequenceClassification(CoAttentionForSequenceClass
         return self._decide(sides, premise.unsqueeze(1), hypothesis.unsqueeze(1)).squeeze(1)
 
     def after_each(self, sides: Sides, keep: Tensor) -> Tensor:  # noqa: D102 - as in the base class
-        return self._decide(sides, *sides.meet(keep))
+        if self.training:  # with dropout
+            return self._decide(sides, *sides.meet(keep))
+        last = cast(nn.Linear, self.compare[2])
+        layer = last.weight.detach(), last.bias.detach()
+        premise = _Compared.apply(keep, sides.to_hypothesis, sides.premise, sides.offered, sides.premise_real, *layer)
+        hypothesis = _Compared.apply(
+            keep.transpose(2, 3),
+            sides.to_premise.transpose(1, 2),
+            sides.hypothesis,
+            sides.returned,
+            sides.hypothesis_real,
+            *layer,
+        )
+        return self.classifier(self.aggregate(torch.cat([premise, hypothesis], dim=-1)))
 
     def _decide(self, sides: Sides, premise: Tensor, hypothesis: Tensor) -> Tensor:
         """Logits, rows x n x classes, from what the words took under n masks, rows x n x P x e and rows x n x H x e."""
@@ -122,6 +135,41 @@ class DecomposableAttentionForSequenceClassification(CoAttentionForSequenceClass
             # A sum over the words that are there, as a product: masking would copy the whole tensor.
             sums.append((real.to(words.dtype)[:, None, None, :] @ words).squeeze(2))
         return self.classifier(self.dropout(self.aggregate(torch.cat(sums, dim=-1))))
+
+
+class _Compared(torch.autograd.Function):
+    """The sum of the comparisons of a text's words under n masks each, and its gradient with respect to the masks.
+
+    The same as `Sides.meet` and the network's own layers, without gradients of anything else. Tables of all masks,
+    words and units take about as long to get and to move as to multiply, so there are as few of them as can be.
+    """
+
+    @staticmethod
+    def forward(
+        ctx: Any, keep: Tensor, attention: Tensor, own: Tensor, offered: Tensor, real: Tensor, *layer: Tensor
+    ) -> Tensor:
+        rows, masks, height, width = keep.shape
+        weight, bias = layer
+        tall = (attention.unsqueeze(1) * keep).reshape(rows, masks * height, width)
+        first = own.unsqueeze(1).repeat(1, masks, 1, 1).view(rows, masks * height, -1)
+        first.baddbmm_(tall, offered).relu_()
+        second = torch.addmm(bias, first.flatten(0, 1), weight.t()).relu_()
+        ctx.save_for_backward(first, second, attention, offered, real, weight)
+        ctx.shape = keep.shape
+        there = real.to(first.dtype)[:, None, None, :]
+        return (there @ second.view(rows, masks, height, -1)).squeeze(2)
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, ...]:
+        first, second, attention, offered, real, weight = ctx.saved_tensors
+        rows, masks, height, width = ctx.shape
+        # Values of rectifiers are 0 or above, so that their sign says where a gradient goes through. It is written over
+        # them: torch refuses to come back a second time.
+        table = second.sign_().view(rows, masks, height, -1).mul_(grads[0].unsqueeze(2))
+        back = (table.flatten(0, 2) @ weight).mul_(first.sign_().flatten(0, 1))
+        cells = back.view(rows, masks * height, -1) @ offered.transpose(1, 2)
+        there = attention * real.unsqueeze(2)
+        return (cells.view(rows, masks, height, width) * there.unsqueeze(1), *[None] * 6)
 
 
 def build_decomposable_attention(

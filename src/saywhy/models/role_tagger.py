@@ -79,7 +79,7 @@ class RoleTagger:
 
         path = Path(folder)
         if not (path / _FILE).is_file():
-            raise LoadError(f"{folder} holds no tagger of roles; make one with saywhy.objectives.roles.train_roles")
+            raise LoadError(f"{folder} holds no tagger of roles; make one with `saywhy train roles`")
         tags = json.loads((path / _FILE).read_text(encoding="utf-8"))["tags"]
         network = transformers.AutoModelForTokenClassification.from_pretrained(path, use_safetensors=True)
         return cls(network.eval(), transformers.AutoTokenizer.from_pretrained(path), tags)

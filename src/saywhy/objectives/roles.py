@@ -5,13 +5,14 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from torch import Tensor, nn
 
 from saywhy.data import load_dataset
-from saywhy.loop import LoopObjective, LoopSettings, OptimiserSettings, Phase, Step, fit
+from saywhy.loop import LoopObjective, LoopSettings, OptimiserSettings, Phase, Step, close_run, fit
 from saywhy.models.role_tagger import PREDICATE, RoleTagger, Tagged, role_spans
 from saywhy.types import Example
 
@@ -63,13 +64,22 @@ def tagged_sentences(examples: Sequence[Example]) -> list[Tagged]:
 
 
 def role_f1(tagger: RoleTagger, items: Sequence[Tagged], batch_size: int = 64) -> Mapping[str, float]:
-    """F1 of predicates, and of roles of gold predicates (role and both ends right, the predicate itself not counted).
+    """F1 of predicates, of the roles of gold predicates, and of the roles of those that the tagger finds itself.
+
+    A role is right where its name and both its ends are; the predicate itself is not counted. ``end-to-end`` is what
+    guidance works with: roles of words that are no predicates are wrong, and those of missed predicates are missed.
+
+    Args:
+        tagger: what is measured.
+        items: questions as `tagged_sentences` makes them: those about its predicates come behind a sentence.
+        batch_size: questions the network sees at a time.
 
     Returns:
-        ``predicates``, ``roles`` with their ``precision`` and ``recall``, between 0 and 1.
+        ``predicates``, ``roles`` with their ``precision`` and ``recall``, and ``end-to-end``, between 0 and 1.
     """
     counts: Counter[str] = Counter()
-    for item, made in zip(items, tagger.tag(items, batch_size), strict=True):
+    answers = tagger.tag(items, batch_size)
+    for item, made in zip(items, answers, strict=True):
         kind = "predicates" if item.predicate is None else "roles"
         gold, said = (
             {span for span in role_spans(tags) if (span[0] == PREDICATE) == (item.predicate is None)}
@@ -82,7 +92,37 @@ def role_f1(tagger: RoleTagger, items: Sequence[Tagged], batch_size: int = 64) -
         "roles": _f1(counts, "roles"),
         "precision": precision,
         "recall": recall,
+        "end-to-end": _end_to_end(tagger, items, answers, batch_size),
     }
+
+
+def _end_to_end(
+    tagger: RoleTagger, items: Sequence[Tagged], answers: Sequence[Sequence[str]], batch_size: int
+) -> float:
+    """F1 of the roles of predicates that the tagger finds; ``answers`` are its own to ``items``."""
+    sentence = -1
+    known: dict[tuple[int, int | None], Sequence[str]] = {}
+    gold: set[tuple[int, int | None, str, int, int]] = set()
+    found: list[tuple[int, Tagged]] = []
+    for item, made in zip(items, answers, strict=True):
+        if item.predicate is None:
+            sentence += 1
+            places = [at for at, tag in enumerate(made) if tag == f"B-{PREDICATE}"]
+            found += [(sentence, replace(item, predicate=at, tags=())) for at in places]
+        else:
+            known[sentence, item.predicate] = made
+            gold |= {(sentence, item.predicate, *span) for span in role_spans(item.tags) if span[0] != PREDICATE}
+    # Those that are gold predicates have been asked about already.
+    new = [(number, own) for number, own in found if (number, own.predicate) not in known]
+    for (number, own), made in zip(new, tagger.tag([own for _, own in new], batch_size), strict=True):
+        known[number, own.predicate] = made
+    said = {
+        (number, own.predicate, *span)
+        for number, own in found
+        for span in role_spans(known[number, own.predicate])
+        if span[0] != PREDICATE
+    }
+    return 2 * len(gold & said) / max(1, len(gold) + len(said))
 
 
 def _f1(counts: Counter[str], kind: str) -> float:
@@ -98,6 +138,7 @@ def train_roles(
     batch_size: int = 32,
     seed: int = 0,
     limit: int | None = None,
+    resume: bool = True,
     encoder: str | os.PathLike[str] | None = None,
     progress: bool | None = None,
     **data_options: Any,
@@ -112,6 +153,7 @@ def train_roles(
         batch_size: questions a step sees: sentences, or sentences with a predicate.
         seed: of the new head, the order and dropout.
         limit: at most so many sentences a split.
+        resume: go on with the run in ``out``; False starts again.
         encoder: folder or hub name of a pretrained encoder with token types; MiniLM by default.
         progress: show the progress bar; None shows it on a terminal.
         data_options: of the dataset.
@@ -124,7 +166,7 @@ def train_roles(
     counts = Counter(tag[2:] for item in items for tag in item.tags if tag.startswith("B-"))
     least = min(_RARE, max(1, len(items) // 100))
     tagger = RoleTagger.build([role for role, count in counts.items() if count >= least], seed, encoder)
-    fit(
+    result = fit(
         _Roles(tagger, OptimiserSettings(learning_rate=learning_rate)),
         items,
         collate=tagger.collate,
@@ -133,8 +175,12 @@ def train_roles(
         validate=lambda: role_f1(tagger, held_out)["roles"],
         out=Path(out),
         config={"data": data, "limit": limit, "tags": list(tagger.tags)},
+        resume=resume,
         progress=progress,
     )
+    if result.reused:
+        return RoleTagger.load(out)
     tagger.network.eval()
     tagger.save(out)
+    close_run(Path(out), result)
     return tagger
