@@ -73,7 +73,7 @@ def test_an_interrupted_run_goes_on_exactly(name: str, tmp_path: Path, monkeypat
     assert quick(name, out=tmp_path / "cut", **options).fingerprint == whole.fingerprint
 
 
-@pytest.mark.parametrize("name", ["a2i", "a2r", "dmr", "inter-rat", "invrat"])
+@pytest.mark.parametrize("name", ["a2i", "a2r", "dmr", "inter-rat"])
 @pytest.mark.parametrize("encoder", ["gru", "text-transformer"])
 def test_the_seed_draws_the_further_players(name: str, encoder: str) -> None:
     small = {"layers": 1, "width": 16, "heads": 2, "vocabulary_size": 200}

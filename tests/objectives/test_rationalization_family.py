@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 import torch
+import torch.nn.functional as F
 
 from saywhy.errors import DataError, OptionError
 from saywhy.models import load
@@ -18,6 +19,7 @@ from saywhy.objectives.a2i import A2I, bounded_attack
 from saywhy.objectives.a2r import A2R, jensen_shannon
 from saywhy.objectives.cr import Cr
 from saywhy.objectives.dmr import Dmr
+from saywhy.objectives.invrat import Invrat
 from saywhy.objectives.nir import Nir, replacement_rates
 from saywhy.types import Example
 from tests.objectives.rationalizers import batch_of, make, quick, reviews, step
@@ -163,7 +165,34 @@ def test_environments_are_needed_and_told_to_one_predictor_only() -> None:
         quick("invrat", data=[Example(e.texts, e.label) for e in reviews(20)], max_steps=1)
     objective = make("invrat")
     phases = [phase.players for phase in objective.phases(batch_of(objective), step())]
-    assert phases == [("predictor", "aware", "shift"), ("selector",)]
+    assert phases == [("predictor", "aware"), ("selector",)]
+    objective.items([Example(e.texts, e.label) for e in reviews(2)], "head")  # nothing is asked of held-out texts
+
+
+def test_an_environment_that_says_nothing_costs_nothing_and_one_that_turns_a_word_is_found() -> None:
+    objective = make("invrat")
+    assert isinstance(objective, Invrat)
+    items = objective.items(reviews(60), "head")
+    gold = objective.gold(items)
+    turned = torch.tensor([item.example.meta["environment"] for item in items])
+    assert turned.any()
+    assert not turned.all()
+    right = 2.0 * torch.nn.functional.one_hot(gold, 2).float()
+    # What was read tells the label in one environment, and its opposite in the other.
+    scores = {"same": right, "turns": torch.where(turned.unsqueeze(1), 2 - right, right)}
+    gaps = {}
+    for name, given in scores.items():
+        torch.nn.init.zeros_(objective.aware.weight)
+        assert float(objective.informed(given, gold, items).detach()) == float(F.cross_entropy(given, gold))
+        optimiser = torch.optim.Adam(objective.aware.parameters(), lr=0.1)
+        for _ in range(100):
+            optimiser.zero_grad()
+            objective.informed(given, gold, items).backward()
+            optimiser.step()
+        # Stretching all environments alike is no news of the environment: it is what the predictor itself would learn.
+        even = objective.aware.weight[:2, 0]
+        gaps[name] = float((even[0] - even[1]).abs().detach())
+    assert gaps["same"] < 0.1 * gaps["turns"]
 
 
 def test_one_encoder_for_both() -> None:

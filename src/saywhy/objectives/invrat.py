@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import torch
@@ -26,12 +26,14 @@ class Invrat(Rationalization):
 
     Reference: Chang et al.: Invariant Rationalization, ICML 2020, section 3.3.
 
-    Two phases a step. Two predictors, one of which is told the environment, minimise their cross-entropies; then the
-    selector minimises L_i + ``invariance`` max(0, L_i - L_e) and the regulariser. Without environments in the data
-    nothing distinguishes them.
+    Two phases a step. A predictor, and one that is told the environment, minimise their cross-entropies L_i and L_e;
+    then the selector minimises L_i + ``invariance`` max(0, L_i - L_e) and the regulariser. Without environments in the
+    data nothing distinguishes them.
 
-    Departures: the environment enters as a shift of the logits, one learned for each environment, on top of a predictor
-    of its own.
+    Departures: the predictor that is told the environment stretches and shifts the other's logits by what it learned
+    for each environment, instead of reading by itself. A spurious word whose meaning turns with the environment is
+    found so, and where the environment says nothing the two agree. Two networks never do: what a batch makes of their
+    difference is noise, and ten times over it drowned the game on documents of sixty words.
 
     Args:
         model: a rationalizer.
@@ -54,40 +56,43 @@ class Invrat(Rationalization):
         if invariance < 0:
             raise OptionError(f"invariance must not be negative, not {invariance}")
         self.environment, self.invariance = environment, invariance
-        self.aware = self.fresh_predictor("aware")
-        self.shift = nn.Embedding(_MOST, len(model.labels), device=model.device)
-        nn.init.zeros_(self.shift.weight)
-        self.players |= {"aware": self.aware, "shift": self.shift}
+        # For each environment how far logits are stretched, and the shift of each; nothing at first.
+        self.aware = nn.Embedding(_MOST, 1 + len(model.labels), device=model.device)
+        nn.init.zeros_(self.aware.weight)
+        self.players["aware"] = self.aware
         self._numbers: dict[str, int] = {}
 
-    def items(self, examples: Any, truncation: str) -> list[Encoded]:
-        """The examples, once it is clear that they have environments."""
-        for example in examples:
-            self._number(example)
+    def items(self, examples: Sequence[Example], truncation: str) -> list[Encoded]:
+        """The examples; the first ones, which are those of training, must have environments."""
+        if not self._numbers:
+            for example in examples:
+                self._number(example)
         return super().items(examples, truncation)
 
     def phases(self, batch: TrainingBatch, step: Step) -> Iterator[Phase]:
         """The predictors' turn, then the selector's."""
-        yield Phase(("predictor", "aware", "shift"), lambda: self.predictors_loss(batch, step))
+        yield Phase(("predictor", "aware"), lambda: self.predictors_loss(batch, step))
         yield Phase(("selector",), lambda: self.selector_loss(batch, step))
         self.control.update(step)
 
     def predictors_loss(self, batch: TrainingBatch, step: Step) -> Tensor:
-        """Both cross-entropies on the drawn words."""
+        """Both cross-entropies on the drawn words; the predictor itself learns nothing of environments."""
         game = self.play(batch, step)
-        return game.cross_entropy + self._informed(game.batch, game.mask, game.gold, batch[1])
+        return game.cross_entropy + self.informed(game.scores.detach(), game.gold, batch[1])
 
     def selector_loss(self, batch: TrainingBatch, step: Step) -> tuple[Tensor, dict[str, float | Tensor]]:
         """The plain cross-entropy, what the environment takes off it, and the regulariser."""
         game = self.play(batch, step)
         plain = game.cross_entropy
-        gap = (plain - self._informed(game.batch, game.mask, game.gold, batch[1])).clamp_min(0)
+        gap = (plain - self.informed(game.scores, game.gold, batch[1])).clamp_min(0)
         loss = plain + self.invariance * gap + self.penalty(game.mask, game.choice)
         return loss, {"cross-entropy": plain.detach(), "gap": gap.detach()}
 
-    def _informed(self, rows: Any, mask: Tensor, gold: Tensor, items: list[Encoded]) -> Tensor:
+    def informed(self, scores: Tensor, gold: Tensor, items: Sequence[Encoded]) -> Tensor:
+        """Cross-entropy of scores, examples x K, once the environments are known."""
         numbers = torch.tensor([self._number(item.example) for item in items], device=gold.device)
-        return F.cross_entropy(self.read(rows, mask, self.aware) + self.shift(numbers), gold)
+        stretch, shift = self.aware(numbers).split([1, scores.shape[-1]], dim=-1)
+        return F.cross_entropy(scores * (1 + stretch) + shift, gold)
 
     def _number(self, example: Example) -> int:
         if self.environment not in example.meta:
