@@ -68,7 +68,8 @@ def check(model: TextModel, inputs: list[Any], method: str) -> list[WordScores]:
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("architecture", zoo.ARCHITECTURES)
 def test_every_method_on_every_architecture(method: str, architecture: str) -> None:
-    check(zoo.shared(architecture), zoo.TEXTS, method)
+    made = check(zoo.shared(architecture), zoo.TEXTS, method)
+    assert [why.header.texts for why in made] == [(text,) for text in zoo.TEXTS]
 
 
 @pytest.mark.parametrize("architecture", ["bert", "distilbert"])
@@ -179,6 +180,7 @@ def test_the_batch_size_changes_nothing(method: str, architecture: str) -> None:
     model = zoo.shared(architecture)
     one = explain(model, zoo.TEXTS, method, batch_size=1)
     many = explain(model, zoo.TEXTS, method, batch_size=32)
+    assert len(many) == len(zoo.TEXTS)  # type: ignore[arg-type]
     for a, b in zip(one, many, strict=True):
         agree(a, b)  # type: ignore[arg-type]
 

@@ -123,19 +123,28 @@ def test_random_tokens_are_ordinary_ones() -> None:
     assert any((a.rows[0].ids != b.rows[0].ids).any() for a, b in zip(items, made, strict=True))
 
 
-def test_targets_are_kept_for_some_epochs() -> None:
+def moved_on(epoch: int) -> tuple[Any, Any, Guide, Any]:
+    """A model that has changed since an epoch, its examples, a guide that keeps targets twice, and those of then."""
     model = classifier("bert")
-    items = encoded(model)
-    guide = Guide(model, refresh=2)
-    first = guide.targets(items, epoch=0)
+    items, guide = encoded(model), Guide(model, refresh=2)
+    then = guide.targets(items, epoch=epoch)
     with torch.no_grad():
         for parameter in model.module.parameters():
             parameter.mul_(1.2)
-    assert all((a[0] == b[0]).all() for a, b in zip(first, guide.targets(items, epoch=1), strict=True))
+    return model, items, guide, then
+
+
+def equal(some: Any, others: Any) -> bool:
+    return all((a[0] == b[0]).all() for a, b in zip(some, others, strict=True))
+
+
+def test_targets_are_kept_for_some_epochs() -> None:
+    model, items, guide, first = moved_on(epoch=0)
+    assert equal(first, guide.targets(items, epoch=1))
     other = Guide(model, refresh=2)
     other.load_state(guide.state())
-    assert all((a[0] == b[0]).all() for a, b in zip(first, other.targets(items, epoch=1), strict=True))
-    assert any((a[0] != b[0]).any() for a, b in zip(first, guide.targets(items, epoch=2), strict=True))
+    assert equal(first, other.targets(items, epoch=1))
+    assert not equal(first, guide.targets(items, epoch=2))
     relabelled = [replace(items[0], example=replace(EXAMPLES[0], label=LABELS[1]))]
     assert (guide.targets(relabelled, epoch=1)[0][0] != first[0][0]).any()
     assert Guide(model).state() == {}
@@ -143,15 +152,9 @@ def test_targets_are_kept_for_some_epochs() -> None:
 
 def test_a_target_grows_old_by_its_own_epochs() -> None:
     # With terms in every fifth batch an example may be met first in an odd epoch.
-    model = classifier("bert")
-    items = encoded(model)
-    guide = Guide(model, refresh=2)
-    first = guide.targets(items, epoch=1)
-    with torch.no_grad():
-        for parameter in model.module.parameters():
-            parameter.mul_(1.2)
-    assert all((a[0] == b[0]).all() for a, b in zip(first, guide.targets(items, epoch=2), strict=True))
-    assert any((a[0] != b[0]).any() for a, b in zip(first, guide.targets(items, epoch=3), strict=True))
+    _, items, guide, first = moved_on(epoch=1)
+    assert equal(first, guide.targets(items, epoch=2))
+    assert not equal(first, guide.targets(items, epoch=3))
 
 
 def test_choices_have_a_target_where_they_were_asked_about() -> None:

@@ -10,17 +10,13 @@ import pytest
 from saywhy.data.yaml12 import read_yaml_lines
 from saywhy.studies import run_study
 from saywhy.studies.run import plan_study
+from tests.studies.shipped import FOLDER, check_plan, cut, name_of
 
-STUDIES = Path(__file__).resolve().parents[2] / "studies"
-FILES = sorted([*STUDIES.glob("ivra-*.yaml"), *STUDIES.glob("mpii-*.yaml")])
+FILES = sorted([*FOLDER.glob("ivra-*.yaml"), *FOLDER.glob("mpii-*.yaml")])
 SMALL = {"layers": 1, "width": 16, "heads": 2}
 CRITERIA = ("sim", "comp", "suff", "cons")
 
 pytestmark = pytest.mark.realdata
-
-
-def name_of(path: Path) -> str:
-    return path.stem
 
 
 def tiny_options(step: dict[str, Any]) -> dict[str, Any]:
@@ -44,11 +40,6 @@ def tiny(path: Path) -> dict[str, Any]:
     document, _ = read_yaml_lines(path.read_text(encoding="utf-8"))
     document["seeds"] = [0]
 
-    def cut(data: Any, limit: int) -> Any:
-        if isinstance(data, list):
-            return [cut(one, limit) for one in data]
-        return {**({"name": data} if isinstance(data, str) else data), "limit": limit}
-
     for step in document["train"].values():
         step.pop("seeds", None)
         step["data"] = cut(step["data"], 24)
@@ -67,19 +58,15 @@ def tiny(path: Path) -> dict[str, Any]:
     return document
 
 
+@pytest.mark.parametrize("scale", ["quick", "paper"])
 @pytest.mark.parametrize("path", FILES, ids=name_of)
-def test_they_can_be_planned(path: Path) -> None:
-    for scale in ("quick", "paper"):
-        plan, document = plan_study(path, scale=scale)
-        assert plan.study.study == path.stem
-        # Every number of the paper is one of a row that the study has.
-        models = {cell.facts["model"] for cell in plan.cells}
-        assert set((document.get("paper") or {}).get("values", {})) <= models
+def test_they_can_be_planned(path: Path, scale: str) -> None:
+    check_plan(path, scale)
 
 
 @pytest.mark.parametrize("name", ["imdb", "snli"])
 def test_each_criterion_has_three_seeds_on_its_own_metric(name: str) -> None:
-    plan, _ = plan_study(STUDIES / f"ivra-table1-4-{name}.yaml")
+    plan, _ = plan_study(FOLDER / f"ivra-table1-4-{name}.yaml")
     found: dict[tuple[str, str], set[int]] = {}
     for cell in plan.cells:
         for metric in cell.config.get("metrics", ()) if cell.kind == "evaluate" else ():

@@ -9,28 +9,18 @@ import pytest
 
 from saywhy.data.yaml12 import read_yaml_lines
 from saywhy.studies import run_study
-from saywhy.studies.run import plan_study
+from tests.studies.shipped import FOLDER, check_plan, cut, name_of
 
-ROOT = Path(__file__).resolve().parents[2]
-FILES = sorted((ROOT / "studies").glob("regex-*.yaml"))
+FILES = sorted(FOLDER.glob("regex-*.yaml"))
 SMALL = {"layers": 1, "width": 16, "heads": 2}
 
 pytestmark = pytest.mark.realdata
-
-
-def name_of(path: Path) -> str:
-    return path.stem
 
 
 def tiny(path: Path) -> dict[str, Any]:
     """The study with a small network, a few texts, one epoch and two seeds."""
     document, _ = read_yaml_lines(path.read_text(encoding="utf-8"))
     document["seeds"] = document["seeds"][:2]
-
-    def cut(data: Any, limit: int) -> Any:
-        if isinstance(data, list):
-            return [cut(one, limit) for one in data]
-        return {**({"name": data} if isinstance(data, str) else data), "limit": limit}
 
     for step in document["train"].values():
         step["data"] = cut(step["data"], 24)
@@ -44,14 +34,10 @@ def tiny(path: Path) -> dict[str, Any]:
     return document
 
 
+@pytest.mark.parametrize("scale", ["quick", "paper"])
 @pytest.mark.parametrize("path", FILES, ids=name_of)
-def test_they_can_be_planned(path: Path) -> None:
-    for scale in ("quick", "paper"):
-        plan, document = plan_study(path, scale=scale)
-        assert plan.study.study == path.stem
-        # Every number of the paper is one of a row that the study has.
-        models = {cell.facts["model"] for cell in plan.cells}
-        assert set((document.get("paper") or {}).get("values", {})) <= models
+def test_they_can_be_planned(path: Path, scale: str) -> None:
+    check_plan(path, scale)
 
 
 @pytest.mark.slow

@@ -13,15 +13,12 @@ from saywhy.data.yaml12 import read_yaml_lines
 from saywhy.errors import OptionError
 from saywhy.studies import run_study
 from saywhy.studies.run import plan_study
+from tests.studies.shipped import FOLDER, check_plan, name_of
 
-FILES = sorted((Path(__file__).resolve().parents[2] / "studies").glob("ver-*.yaml"))
+FILES = sorted(FOLDER.glob("ver-*.yaml"))
 SMALL = {"layers": 1, "width": 16, "heads": 2}
 
 pytestmark = pytest.mark.realdata
-
-
-def name_of(path: Path) -> str:
-    return path.stem
 
 
 def tiny(path: Path) -> dict[str, Any]:
@@ -53,11 +50,7 @@ def test_they_can_be_planned(path: Path, scale: str) -> None:
         pytest.skip("has no such scale")
     if (path.stem, scale) == ("ver-table1", "paper"):
         pytest.skip("needs the official annotations; see below")
-    plan, document = plan_study(path, scale=scale)
-    assert plan.study.study == path.stem
-    # Every number of the paper is one of a row that the study has.
-    models = {cell.facts["model"] for cell in plan.cells}
-    assert set((document.get("paper") or {}).get("values", {})) <= models
+    check_plan(path, scale)
 
 
 def test_table_one_has_every_row_with_its_seeds() -> None:

@@ -1,15 +1,11 @@
 from __future__ import annotations
 
 import html
-import io
 import json
 import math
 import re
 import subprocess
 import sys
-from dataclasses import replace
-from html.parser import HTMLParser
-from xml.etree import ElementTree
 
 import pytest
 from hypothesis import given
@@ -17,96 +13,21 @@ from hypothesis import strategies as st
 
 from saywhy.display import example_rich, explanation_html, explanation_rich, field_names, visible, words_html
 from saywhy.display.fragment import BLUE, ORANGE, STRONGEST_ALPHA
-from saywhy.display.links import links_svg
 from saywhy.display.parts import level_of, segments
-from saywhy.display.verdict import judgement, verdict_sentences
 from saywhy.errors import InputError
 from saywhy.types import (
     Alignments,
     Example,
-    Explanation,
     FreeText,
-    Header,
     Rationale,
     Span,
-    Verdict,
     Word,
     WordScores,
     explanation_from_dict,
 )
+from tests.display.shown import all_kinds, header, printed, read, scored, words
 
 NASTY = "<script>alert('x')</script> \"q\" & 'a' 👩‍👩‍👧 שלום\u202e  tab\t\nnul\x00esc\x1b[31m \ud800"
-
-
-def words(text: str, field: int = 0) -> tuple[Word, ...]:
-    return tuple(Word(m.group(), m.start(), m.end(), field) for m in re.finditer(r"\w+|[^\w\s]", text))
-
-
-def header(*texts: str, **facts: object) -> Header:
-    values: dict[str, object] = {
-        "method": "lime",
-        "target": "pos",
-        "labels": ("neg", "pos"),
-        "probabilities": (0.1, 0.9),
-    }
-    return Header(texts=texts, **{**values, **facts})  # type: ignore[arg-type]
-
-
-def scored(text: str, *scores: float, **facts: object) -> WordScores:
-    return WordScores(header(text, **facts), words=words(text), scores=scores)
-
-
-def all_kinds(text: str = "a store", other: str = "a car") -> list[Explanation]:
-    one, two = words(text), words(other, 1)
-    top = header(text, other, notes=("cut <here>",))
-    grid = tuple(tuple(0.1 * (i - j) for j in range(len(two))) for i in range(len(one)))
-    return [
-        WordScores(top, words=one + two, scores=tuple(0.3 - 0.2 * i for i in range(len(one + two)))),
-        Rationale(top, words=one, selected=tuple(i % 2 == 0 for i in range(len(one)))),
-        Alignments(top, premise=one, hypothesis=two, scores=grid, phrases=((text, other, 0.9),)),
-        FreeText(top, sentence=f"because {text}", steps=((0.6, 0.4), (0.3, 0.7), (0.1, 0.9))),
-    ]
-
-
-class Reader(HTMLParser):
-    """Collects tags, attributes and the text inside ``sw-text`` blocks."""
-
-    def __init__(self) -> None:
-        super().__init__(convert_charrefs=True)
-        self.tags: list[tuple[str, dict[str, str | None]]] = []
-        self.open: list[tuple[str, bool]] = []
-        self.fields: list[str] = []
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.tags.append((tag, dict(attrs)))
-        starts = "sw-text" in (dict(attrs).get("class") or "")
-        if starts:
-            self.fields.append("")
-        self.open.append((tag, starts))
-
-    def handle_endtag(self, tag: str) -> None:
-        assert self.open.pop()[0] == tag
-
-    def handle_data(self, data: str) -> None:
-        if any(starts for _, starts in self.open):
-            self.fields[-1] += data
-
-
-def read(page: str) -> Reader:
-    reader = Reader()
-    reader.feed(page)
-    reader.close()
-    assert reader.open == []
-    return reader
-
-
-def printed(renderable: object, **options: object) -> str:
-    from rich.console import Console
-
-    out = io.StringIO()
-    settings: dict[str, object] = {"file": out, "force_terminal": True, "width": 80, "color_system": "truecolor"}
-    Console(**{**settings, **options}).print(renderable)  # type: ignore[arg-type]
-    return out.getvalue()
 
 
 @pytest.mark.parametrize("kind", range(4))
@@ -373,121 +294,3 @@ def test_display_needs_nothing_heavy() -> None:
     code = "import saywhy.display, sys; print([m for m in ('torch', 'numpy', 'rich', 'jinja2') if m in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
-
-
-def verdict(*features: int, **facts: object) -> Verdict:
-    values: dict[str, object] = {"total": 4, "whole": 0.97, "kept": 0.94, "removed": 0.31, "empty": 0.5, "better": True}
-    values |= {"random_kept": (0.5, 0.6), "random_removed": (0.96, 0.94), "erasure": "delete", "cost": {"forwards": 8}}
-    return Verdict(features=features, **{**values, **facts})  # type: ignore[arg-type]
-
-
-def check(found: Verdict, **facts: object) -> WordScores:
-    return replace(scored("good , fine film", 3, 2, 1, 0, **facts), verdict=found)
-
-
-def test_a_verdict_in_plain_sentences() -> None:
-    assert verdict_sentences(check(verdict(0, 1))) == [
-        "keeping these 2 words (good, “,”): 0.97 → 0.94 (2 random words: 0.55, 0.50 to 0.60; no words: 0.50)",
-        "without them: 0.97 → 0.31 (without 2 random words: 0.95, 0.94 to 0.96)",
-    ]
-    assert verdict_sentences(check(verdict(2, random_kept=(0.5, 0.501), agreement=0.625, seeds=3))) == [
-        "keeping this word (fine): 0.97 → 0.94 (1 random word: 0.50; no words: 0.50)",
-        "without it: 0.97 → 0.31 (without 1 random word: 0.95, 0.94 to 0.96)",
-        "words named with 3 other seeds: 62% the same (mean Jaccard index)",
-    ]
-    assert verdict_sentences(check(verdict(0, agreement=1.0, seeds=1)))[-1] == "words named with 1 other seed: the same"
-    nothing = check(verdict(random_kept=(), random_removed=(), kept=0.5, removed=0.97))
-    assert verdict_sentences(nothing)[0] == "keeping no words: 0.97 → 0.50 (no words: 0.50)"
-    assert verdict_sentences(scored("a", 1)) == []
-
-
-def test_the_numbers_say_what_they_are_of() -> None:
-    assert ": neg 0.97 → neg" not in verdict_sentences(check(verdict(0), target="neg"))[0]
-    assert "(good): neg 0.97 → 0.94" in verdict_sentences(check(verdict(0), target="neg"))[0]
-    contrast = verdict_sentences(check(verdict(0, removed=-0.4), against="neg"))
-    assert contrast[1].startswith("without it: pos less neg 0.97 → −0.40")
-
-
-def test_many_words_are_counted() -> None:
-    long = WordScores(header("a b c d e f g"), words("a b c d e f g"), (1.0,) * 7, verdict=verdict(*range(7)))
-    assert "keeping these 7 words (a, b, c, d, e and 2 more): " in verdict_sentences(long)[0]
-
-
-def test_word_pairs_are_named_by_both_words() -> None:
-    pair = replace(all_kinds("a store", "one car")[2], verdict=verdict(3, 0))
-    assert "these 2 word pairs (store ↔ car, a ↔ one)" in verdict_sentences(pair)[0]
-    assert judgement(pair).startswith("better than random word pairs")
-
-
-@pytest.mark.parametrize(
-    ("found", "said"),
-    [
-        (verdict(0), "better than random words: none of 2 random sets does as well"),
-        (
-            verdict(0, random_kept=(0.9,) * 19 + (1.0,), random_removed=(0.9,) * 19 + (0.2,)),
-            "better than random words: only 1 of 20 random sets does as well",
-        ),
-        (
-            verdict(0, better=False, random_kept=(0.94, 1), random_removed=(0.31, 0)),
-            "no better than random words: 2 of 2 random sets do as well",
-        ),
-        (verdict(0, better=False), "no better than random words: the difference is below 0.01"),
-        (verdict(0, 1, 2, 3, better=None), "nothing to compare with: all words are named"),
-        (verdict(better=None), "nothing to compare with: no words are named"),
-        (verdict(0, better=None, total=1), "nothing to compare with: the only word is named"),
-    ],
-)
-def test_the_judgement_is_plain(found: Verdict, said: str) -> None:
-    assert judgement(check(found)) == said
-    assert judgement(scored("a", 1)) == ""
-    assert f"→ {said}" in " ".join(printed(check(found), color_system=None).split())
-    assert said in explanation_html(check(found), compact=True)
-
-
-def test_a_verdict_is_shown_with_what_it_cost() -> None:
-    page = explanation_html(check(verdict(0)))
-    assert page.count("sw-verdict") > 1
-    assert "<dt>cost of the check</dt><dd>8 forwards</dd>" in page
-    assert "sw-verdict" not in explanation_html(scored("a", 1.0), compact=True)
-    evil = replace(scored("<b> x", 1.0, 0.0, 0.0, 0.0), verdict=verdict(0, 1))
-    assert "(“&lt;”, b)" in explanation_html(evil)
-    read(explanation_html(evil))
-
-
-def chosen_alignments() -> Alignments:
-    header = Header("arec", "contradiction", ("a", "b"), (0.4, 0.6), ("Two men <walk> home", "The men sleep"))
-    premise = tuple(Word(t, s, s + len(t)) for t, s in (("Two", 0), ("men", 4), ("walk", 9), ("home", 15)))
-    hypothesis = tuple(Word(t, s, s + len(t), 1) for t, s in (("The", 0), ("men", 4), ("sleep", 8)))
-    scores = ((0.9, 0.8, 0.1), (0.9, 0.8, 0.1), (0.1, 0.1, 0.7), (0.1, 0.1, 0.2))
-    selected = tuple(tuple(s > 0.5 for s in row) for row in scores)
-    return Alignments(
-        header, premise, hypothesis, scores, selected,
-        phrases=(("Two men", "The men", 0.85), ("walk", "sleep", 0.7)), boxes=((0, 1, 0, 1), (2, 2, 2, 2)),
-        fidelity=0.123, empty=2.0, kept=True,
-    )  # fmt: skip
-
-
-def test_selected_alignments_are_linked_boxed_and_told() -> None:
-    why = chosen_alignments()
-    html = why.to_html()
-    assert "5 of 12 word pairs selected; with them alone the logits move by 0.12 (with none: 2.00)" in html
-    assert "the label is kept" in html
-    svg = links_svg(why)
-    assert svg in html
-    drawn = ElementTree.fromstring(svg)  # it is well-formed
-    assert [title.text for title in drawn.iter("title")] == ["Two men ↔ The men: +0.850", "walk ↔ sleep: +0.700"]
-    texts = [text.text for text in drawn.iter("text")]
-    assert texts == ["1", "2", "Two", "men", "walk", "home", "The", "men", "sleep"]
-    lost = replace(why, kept=False)
-    assert "the label is lost" in lost.to_html()
-    shown = printed(explanation_rich(why))
-    assert "Two men ↔ The men +0.850" in shown
-    assert "5 of 12 word pairs selected" in shown
-    assert [line.count("██") for line in shown.splitlines() if "██" in line] == [2, 2, 1]
-    widths = {text.text: float(text.get("textLength", "0")) for text in drawn.iter("text")}
-    assert widths["men"] > widths["The"]  # by the shapes of letters, not by their number
-    nothing = replace(why, selected=((False,) * 3,) * 4, phrases=(), boxes=())
-    assert links_svg(nothing) == ""
-    assert "pairs: none" in printed(explanation_rich(nothing))
-    scored = replace(why, selected=(), phrases=(), boxes=(), fidelity=None, empty=None, kept=None)
-    assert links_svg(scored).count("<title>") == 5
