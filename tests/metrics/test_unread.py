@@ -10,6 +10,7 @@ import pytest
 
 import saywhy
 from saywhy.metrics import (
+    AttackSuccess,
     Auprc,
     Auroc,
     Compactness,
@@ -152,3 +153,18 @@ def test_nothing_changes_for_black_boxes_and_texts_that_fit() -> None:
     box = saywhy.load(lambda texts: [[0.5, 0.5]] * len(texts), labels=["a", "b"])
     assert Workbench(box, [Example((LONG,))], truncation="head").read == [None]
     assert Workbench(zoo.shared(), [Example((zoo.TEXTS[0],))], truncation="head").read == [None]
+
+
+@pytest.mark.parametrize(
+    ("text", "truncation", "least", "most"),
+    [
+        ("film " * 200 + "It is not so. " * 5, "head", 0, 0),
+        ("It is not so. " + "film " * 200 + "It is not so. " * 5, "head", 1, 4),
+        ("film " * 200 + "It is not so. " * 5, "window", 5, 100),
+    ],
+)
+def test_an_attack_changes_only_what_is_read(text: str, truncation: str, least: int, most: int) -> None:
+    model = zoo.shared()
+    said = model.predict(text, truncation=truncation)[0].label
+    bench = Workbench(model, [Example((text,), label=said)], truncation=truncation)
+    assert least <= AttackSuccess().score(bench.trial()).bins["queries"] <= most

@@ -40,7 +40,7 @@ class AttackSuccess(Metric):
     stops when no change lowers the probability of the right label any further.
 
     Edge cases: an example without anything to change is attacked in vain, with no query; of a pair, the fields in
-    ``meta["fixed"]`` are left alone; choices are never changed.
+    ``meta["fixed"]`` are left alone; choices are never changed, nor words beyond what the model reads of a long text.
 
     Attributes:
         recipe: ``checklist``, or ``synonyms`` (words replaced by WordNet's).
@@ -163,7 +163,12 @@ class AttackSuccess(Metric):
             else:
                 known = open_wordnet(self.wordnet).synonyms
                 found += synonym_rewrites(text, known, field=number, candidates=self.candidates)
-        return found
+        read = bench.read[i]
+        if read is None:
+            return found
+        words = example_words(example, bench.model.splitter)
+        seen = [Rewrite(w.field, w.start, w.end, w.text) for w, is_read in zip(words, read, strict=True) if is_read]
+        return [change for change in found if any(change.overlaps(word) for word in seen)]
 
 
 Question = Sequence[Sequence[Rewrite]]
