@@ -13,7 +13,7 @@ from transformers.modeling_outputs import SequenceClassifierOutput
 
 from saywhy.errors import OptionError
 from saywhy.models.mpii_building import decoder_words
-from saywhy.models.recurrent import build_recurrent
+from saywhy.models.recurrent import build_recurrent, pick_positions
 from saywhy.models.sentences import SPECIAL_WORDS, UNKNOWN, Generated, decided_once, log_likelihood
 from saywhy.models.text_transformer import head_arguments
 from saywhy.ops.randomness import global_seed
@@ -107,7 +107,7 @@ class InfersentForSequenceClassification(transformers.PreTrainedModel):
     def _sentence(self, vectors: Tensor, mask: Tensor) -> Tensor:
         # Its words moved to the front, so that a packed sequence can leave the rest out.
         order = torch.argsort((~mask).to(torch.int8), dim=1, stable=True)
-        moved = vectors.gather(1, order.unsqueeze(-1).expand_as(vectors))
+        moved = pick_positions(vectors, order)
         lengths = mask.sum(1)
         packed = nn.utils.rnn.pack_padded_sequence(
             moved, lengths.clamp_min(1).cpu(), batch_first=True, enforce_sorted=False
