@@ -75,6 +75,8 @@ def test_jaccard_with_other_models():
     got = ModelJaccard(top=0.5).score(bench.trial("m", mine, others=others))
     assert got.bins == pytest.approx({"itself": 1.0, "apart": 0.0})
     assert got.value == pytest.approx(0.5)
+    assert got.higher_is_better
+    assert not ModelJaccard(untrained=True).score(bench.trial("m", mine, others=others)).higher_is_better
     with pytest.raises(OptionError, match="compares models"):
         ModelJaccard().score(bench.trial("m", mine, rivals=others))
 
@@ -86,6 +88,10 @@ def test_evaluate_explains_the_other_models():
     (result,) = table.results
     assert result.bins["same"] == 1.0
     assert 0 <= result.bins["other"] < 1.0
+    # Chance agrees with itself on the same model, and on another one as two draws do.
+    drawn = evaluate(model, texts * 20, ["random"], "model-jaccard", against={"same": same, "other": other}).results[0]
+    assert drawn.bins["same"] == 1.0
+    assert drawn.bins["other"] < 0.4
     mirrored = evaluate(other, texts, ["gradient"], "model-jaccard", against=[model]).results[0]
     assert mirrored.value == pytest.approx(result.bins["other"])
     for given, message in [

@@ -180,6 +180,18 @@ def test_long_logs_are_thinned_and_end_where_they_ended(tmp_path: Path) -> None:
     assert "1 1.000, 1000 1.000" in figure.plot
 
 
+def test_models_are_set_against_the_reference(tmp_path: Path) -> None:
+    models = {"plain": {}, "new": {}}
+    read = Page(study_page(study(tmp_path, models=models, reference="plain")))
+    ids = [a["id"] for _, a in read.tags if "id" in a]
+    assert "changes" in ids
+    # A hundredth more truth, so a hundredth less sufficiency, which is better: 2 seeds of 4 examples.
+    for said in ("changes from plain on reviews", "new · lime +0.010+", "-0.010+"):
+        assert said in read.words
+    assert "Against plain: clearly better in 2 of 2: new · random on reviews, new · lime on reviews." in read.words
+    assert "changes" not in [a.get("id") for _, a in Page(study_page(study(tmp_path / "b", models=models))).tags]
+
+
 def test_gains_are_in_proportion_to_the_model_that_was_trained_for_a_metric(tmp_path: Path) -> None:
     models = {f"mixed (criteria={c})": {"criteria": c} for c in ("suff", "sim")}
     references = {"truth": "mixed (criteria=sim)", "sufficiency": "mixed (criteria=suff)"}

@@ -13,7 +13,7 @@ from rich.console import Console
 
 from saywhy.studies import Row, Study, StudyTable
 from saywhy.studies.cells import Cell
-from saywhy.studies.grids import grids
+from saywhy.studies.grids import change_grids, grids
 from saywhy.studies.plan import Plan
 from saywhy.studies.table import make_table
 
@@ -29,12 +29,21 @@ def table(
     baseline: str = "random",
     totals: Mapping[str, float] | None = None,
     variants: Mapping[str, Mapping[str, Any]] | None = None,
+    reference: str | dict[str, str] | None = None,
+    examples: int | None = None,
+    steps: Mapping[str, str] | None = None,
+    erasures: Mapping[str, str] | None = None,
 ) -> StudyTable:
-    """A table of results made by hand; ``totals`` are values that are not the mean of the examples'."""
+    """A table of results made by hand.
+
+    ``totals`` are values that are not the mean of the examples'; ``examples`` are all there are, of which some may not
+    count; ``steps`` and ``erasures`` are those of models.
+    """
     cells, results = [], {}
     for (model, data, method, metric, seed), found in values.items():
         variant = dict((variants or {}).get(model, {}))
-        facts = {"step": "s", "model": model, "data": data, "method": method, "seed": seed, "variant": variant}
+        step = (steps or {}).get(model, "s")
+        facts = {"step": step, "model": model, "data": data, "method": method, "seed": seed, "variant": variant}
         cell = Cell("evaluate", {**facts, "metric": metric}, {}, (), facts)
         value = (totals or {}).get(metric, float(np.mean(found)))
         result = {
@@ -44,10 +53,12 @@ def table(
             "n": len(found),
             "values": list(found),
             "higher_is_better": metric not in lower,
+            "erasure": (erasures or {}).get(model, "delete"),
         }
         cells.append(cell)
-        results[cell.name] = {"results": [{"method": method, "metric": metric, "result": result}]}
-    document: dict[str, Any] = {"study": "s", "baseline": baseline}
+        entries = [{"method": method, "metric": metric, "result": result}]
+        results[cell.name] = {"n": examples or len(found), "results": entries}
+    document: dict[str, Any] = {"study": "s", "baseline": baseline, "reference": reference}
     document["evaluate"] = {"s": {"model": "m", "data": "d", "metrics": ["truth"]}}
     if paper is not None:
         document["paper"] = {"table": "T", "values": dict(paper)}
@@ -139,6 +150,83 @@ def test_metrics_of_the_model_have_no_baseline() -> None:
     assert [row.difference for row in rows] == [None, None]
 
 
+def two_models(means: Mapping[str, float], seeds: Sequence[int] = (0, 1), n: int = 40) -> Values:
+    return {(m, "d", "lime", "truth", s): spread(v, n, seed=s) for m, v in means.items() for s in seeds}
+
+
+def test_models_are_compared_with_the_reference_in_the_metrics_direction() -> None:
+    values = two_models({"plain": 0.5, "good": 0.6, "bad": 0.4, "same": 0.5})
+    marks = {row.model: row.change_mark for row in table(values, reference="plain").rows}
+    assert marks == {"plain": "", "good": "+", "bad": "-", "same": ""}
+    turned = {row.model: row.change_mark for row in table(values, reference="plain", lower=["truth"]).rows}
+    assert turned == {"plain": "", "good": "-", "bad": "+", "same": ""}
+    assert all(row.change is None for row in table(values).rows)
+
+
+def test_each_model_may_have_a_reference_of_its_own() -> None:
+    values = two_models({"plain": 0.5, "new": 0.6, "old": 0.3, "older": 0.1})
+    rows = table(values, reference={"new": "plain", "older": "old"}).rows
+    assert {row.model: row.reference for row in rows} == {"plain": "", "new": "plain", "old": "", "older": "old"}
+    assert [(grid.reference, grid.names) for grid in change_grids(rows)] == [
+        ("plain", ("new · lime",)),
+        ("old", ("older · lime",)),
+    ]
+
+
+def test_models_are_compared_example_by_example() -> None:
+    base = np.asarray(spread(0.5, width=0.3))
+    better = base + np.asarray(spread(0.02, width=0.005, seed=1))
+    values = {("plain", "d", "lime", "truth", 0): list(base), ("new", "d", "lime", "truth", 0): list(better)}
+    new = table(values, reference="plain").rows[1]
+    assert new.change == pytest.approx((0.02, 0.0185, 0.0215), abs=1e-3)
+    assert new.change_mark == "+"
+    # Of 50 examples 40 count, and for which model which ones do is not known: one seed alone says nothing.
+    assert table(values, reference="plain", examples=50).rows[1].change is None
+
+
+def test_few_seeds_without_examples_are_not_called_clear() -> None:
+    def judge(seeds: int) -> Row:
+        means = {"plain": 0.5, "new": 0.7}
+        return table(two_models(means, range(seeds)), reference="plain", examples=50).rows[-1]
+
+    assert judge(3).change == pytest.approx((0.2, 0.2, 0.2))
+    assert (judge(3).change_mark, judge(6).change_mark) == ("", "+")
+
+
+def test_a_reference_that_was_trained_once_stands_for_every_seed() -> None:
+    values = {**two_models({"plain": 0.5}, [0]), **two_models({"new": 0.6}, [0, 1, 2])}
+    new = table(values, reference="plain").rows[1]
+    assert new.change is not None
+    assert new.change[0] == pytest.approx(0.1)
+    other = {**two_models({"plain": 0.5}, [7, 8]), **two_models({"new": 0.6}, [0, 1])}
+    assert table(other, reference="plain").rows[-1].change is None
+
+
+def test_the_reference_may_stand_in_another_step_if_it_was_measured_alike() -> None:
+    values = two_models({"plain": 0.5, "new": 0.6})
+    assert table(values, reference="plain", steps={"plain": "t"}).rows[1].change is not None
+    otherwise = table(values, reference="plain", steps={"plain": "t"}, erasures={"plain": "pad"})
+    assert otherwise.rows[1].change is None
+
+
+def test_changes_are_shown_everywhere(tmp_path: Path) -> None:
+    values = {**two_models({"plain": 0.5, "new": 0.6}), ("new", "d", "", "accuracy", 0): spread(0.9)}
+    found = table(values, reference="plain")
+    console = Console(width=200, record=True, file=io.StringIO())
+    console.print(found)
+    text = console.export_text()
+    assert "changes from plain on d" in text
+    assert "+0.100 +" in text
+    assert "than the model they are from" in text
+    assert "changes from plain on d" in found._repr_html_()
+    assert r"new · lime & +0.100$^{+}$ \\" in found.to_latex()
+    read = list(csv.DictReader(io.StringIO(found.to_csv())))
+    assert [bool(row["change"]) for row in read] == [False, True, False]
+    found.write_parquet(tmp_path / "t.parquet")
+    (grid,) = change_grids(found.rows)
+    assert (grid.names, grid.metrics, grid.best("truth")) == (("new · lime",), ("truth",), None)
+
+
 @pytest.mark.parametrize(
     "paper",
     [
@@ -228,7 +316,7 @@ def test_an_empty_table_can_be_written(tmp_path: Path) -> None:
 
 def test_to_dict_is_plain_json(full: StudyTable) -> None:
     again = [
-        Row(**{**row, "difference": tuple(row["difference"]) if row["difference"] else None})
+        Row(**{**row, **{k: tuple(row[k]) if row[k] else None for k in ("difference", "change")}})
         for row in json.loads(json.dumps(full.to_dict()))
     ]
     assert tuple(again) == full.rows

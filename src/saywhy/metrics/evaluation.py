@@ -12,6 +12,7 @@ from saywhy.metrics.parts import Origin, Parts, join_parts
 from saywhy.metrics.source import Numbered, Source, open_source
 from saywhy.metrics.table import EvaluationTable, Evidence
 from saywhy.metrics.trial import SENTENCES, SPACES, Model, Trial, Workbench
+from saywhy.ops.randomness import derive_seed
 from saywhy.types import Example, Explanation, FreeText
 
 if TYPE_CHECKING:
@@ -117,7 +118,10 @@ def evaluate(
             made = {name: _explain(loaded, wanted, name, {**run, **extra[name]}) for name in names}
         for name in names if of_methods else ():
             asked = None if ready is not None else {**run, **extra[name]}
-            elsewhere = {title: _explain(other, examples, name, asked or {}) for title, other in others.items()}
+            elsewhere = {
+                title: _explain(other, examples, name, {**(asked or {}), "seed": _own_seed(seed, loaded, other)})
+                for title, other in others.items()
+            }
             trial = _trial(bench, name, made, asked, elsewhere)
             for metric in of_methods:
                 metric.prepare(trial)
@@ -232,6 +236,11 @@ def _load(model: Any) -> Model:
     from saywhy.models import load
 
     return cast(Model, load(model))
+
+
+def _own_seed(seed: int, model: Model, other: Model) -> int:
+    """A seed for another model's explanations: with the same one, words drawn at random would agree perfectly."""
+    return seed if other.fingerprint == model.fingerprint else derive_seed(seed, "against", other.fingerprint)
 
 
 def _others(against: Mapping[str, Any] | Sequence[Any], chosen: Sequence[Metric]) -> dict[str, Model]:

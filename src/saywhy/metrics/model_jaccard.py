@@ -21,8 +21,9 @@ class ModelJaccard(SelectionJaccard):
 
     The other models are those given to `evaluate` as ``against``; ``bins`` of the result has the mean for each. Between
     models that were trained alike from different starts (the different initialisation test) a good explanation agrees:
-    high is good. Against a model whose head was never trained (``epochs=0``; the untrained test) agreement says
-    that the explanation does not depend on what was learned. Each model is explained for the label that it predicts.
+    high is good. Against a model whose head was never trained (``epochs=0``; the untrained test) agreement says that
+    the explanation does not depend on what was learned: with ``untrained=True`` low is good. Each model is explained
+    for the label that it predicts, by methods that draw with draws of its own.
 
     Reference: REGEX, section 4.4, Tables 3 and 8; Zafar et al.: On the Lack of Robust Interpretability of Neural Text
     Classifiers, ACL Findings 2021, sections 3.1 and 3.2.
@@ -32,16 +33,24 @@ class ModelJaccard(SelectionJaccard):
     Attributes:
         top: share of the words (or of the pairs) that scores select.
         rounding: of share times words: ``ceil`` and ``round`` take at least one word, ``floor`` may take none.
+        untrained: the other models were not trained, so that agreement is bad.
 
     Example:
         >>> evaluate("runs/a", "sst2", ["scaled-attention"], "model-jaccard", against=["runs/b"])  # doctest: +SKIP
     """
+
+    untrained: bool = False
 
     name: ClassVar[str] = "model-jaccard"
     family: ClassVar[str] = "stability"
     spaces: ClassVar[tuple[str, ...]] = ("words", "alignments")
     across: ClassVar[bool] = True
     paper: ClassVar[str] = "REGEX, section 4.4"
+
+    @property
+    def higher_is_better(self) -> bool:
+        """Whether it should agree with the other models."""
+        return not self.untrained
 
     def compared(self, trial: Trial) -> Mapping[str, Trial]:
         """The same method on the other models."""

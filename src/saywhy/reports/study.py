@@ -27,9 +27,9 @@ from saywhy.reports.study_figures import (
     sweep_figures,
     training_figures,
 )
-from saywhy.reports.study_parts import examples, legend, overviews, pairs, ran, short, study_notes
+from saywhy.reports.study_parts import changed, examples, legend, overviews, pairs, ran, short, study_notes
 from saywhy.studies import StudyResult, StudyTable
-from saywhy.studies.grids import grids
+from saywhy.studies.grids import change_grids, grids
 
 __all__ = ["study_page", "write_study"]
 
@@ -58,6 +58,7 @@ def study_page(result: StudyResult) -> str:
     """The page as a string: no script, nothing fetched, every text escaped."""
     study, table = result.study, result.table
     found = grids(table.rows)
+    moved = change_grids(table.rows)
     cells = ran(result)
     held, total, broken = table.orderings()
     shown, left_out = examples(result)
@@ -67,10 +68,11 @@ def study_page(result: StudyResult) -> str:
         study=study,
         style=Markup(STYLE),
         facts=_facts(result, cells),
-        findings=short(found, study.baseline),
+        findings=short(found, study.baseline) + changed(moved),
         orderings={"held": held, "total": total, "broken": broken},
         overviews=overviews(found),
         grids=found,
+        changes=moved,
         several=any(len(row.seeds) > 1 for row in table.rows),
         marked=any(row.difference is not None for row in table.rows),
         papers=any(row.paper is not None for row in table.rows),
@@ -134,6 +136,7 @@ def _facts(result: StudyResult, cells: list[dict[str, Any]]) -> list[tuple[str, 
         "data": ", ".join(data),
         "seeds": ", ".join(map(str, study.seeds)),
         "baseline": study.baseline if any(row.difference is not None for row in rows) else "",
+        "references": ", ".join(dict.fromkeys(row.reference for row in rows if row.reference)),
         "cells": f"{len(cells)}" + (f", {earlier} from an earlier run" if reused else ""),
         "work": duration(sum(cell["seconds"] for cell in cells)),
         "threads": str(study.threads),

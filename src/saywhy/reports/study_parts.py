@@ -15,10 +15,11 @@ from saywhy.studies import Row, StudyResult
 from saywhy.studies.grids import Grid
 from saywhy.types import Example, Span, explanation_from_dict
 
-__all__ = ["Overview", "examples", "legend", "overviews", "pairs", "ran", "short", "study_notes"]
+__all__ = ["Overview", "changed", "examples", "legend", "overviews", "pairs", "ran", "short", "study_notes"]
 
 LEVELS = 9
 ARTICLES = 12  # inputs with explanations on the page; each may have many methods
+NAMED = 4  # things that a sentence lists by name
 PAIRED = 4  # models whose explanations of one input stand beside each other, and inputs of each dataset
 
 Inputs = dict[tuple[Any, ...], Shown]
@@ -91,6 +92,26 @@ def short(found: list[Grid], baseline: str) -> list[tuple[str, str]]:
             lead += f" Not clearly better than {baseline}: {names}."
         elif judged:
             lead += f" Every method is clearly better than {baseline}."
+        said.append((metric, lead))
+    return said
+
+
+def changed(moved: list[Grid]) -> list[tuple[str, str]]:
+    """For each metric: what is clearly better, and what clearly worse, than the same of the reference model."""
+    columns: dict[str, list[tuple[str, Row]]] = {}
+    for grid in moved:
+        for (name, metric), row in grid.cells.items():
+            columns.setdefault(metric, []).append((f"{name} on {row.data}", row))
+    against = " or ".join(dict.fromkeys(grid.reference for grid in moved))
+    said = []
+    for metric, rows in columns.items():
+        parts = []
+        for mark, told in (("+", "better"), ("-", "worse")):
+            names = [name for name, row in rows if row.change_mark == mark]
+            if names:
+                which = f": {', '.join(names)}" if len(names) <= NAMED else ""
+                parts.append(f"clearly {told} in {len(names)} of {len(rows)}{which}")
+        lead = f"Against {against}: {'; '.join(parts) or f'no clear change in any of {len(rows)}'}."
         said.append((metric, lead))
     return said
 

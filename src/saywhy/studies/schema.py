@@ -164,6 +164,7 @@ class Study(_Part):
         train: models to train, by a name of yours.
         evaluate: what to measure, by a name of yours.
         baseline: the method others are compared with.
+        reference: the model others are compared with, as it is called in the table; or one for each model that has one.
         gains: for each of these metrics, the model in proportion to whose value all models' are shown.
         scales: changes for other scales than ``quick``; what is given replaces what stands above.
     """
@@ -177,8 +178,15 @@ class Study(_Part):
     train: dict[str, TrainStep] = Field(default_factory=dict)
     evaluate: dict[str, EvaluateStep] = Field(min_length=1)
     baseline: str = "random"
+    reference: str | dict[str, str] | None = None
     gains: dict[str, str] = Field(default_factory=dict)
     scales: dict[str, dict[str, Any]] = Field(default_factory=dict)
+
+    def reference_of(self, model: str) -> str:
+        """The model that one is compared with; empty where there is none."""
+        if isinstance(self.reference, dict):
+            return self.reference.get(model, "")
+        return "" if self.reference == model else self.reference or ""
 
 
 class Source:

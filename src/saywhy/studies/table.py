@@ -6,7 +6,7 @@ import csv
 import io
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +21,8 @@ __all__ = ["Row", "StudyTable", "make_table"]
 SAMPLES = 2000
 LEVEL = 0.95
 BETTER, WORSE = "+", "-"
+
+_Seeds = Mapping[int, Mapping[str, Any]]
 
 
 @dataclass(frozen=True)
@@ -39,6 +41,10 @@ class Row:
         high: its upper bound.
         mark: ``+`` or ``-`` where it is clearly better or worse than the baseline method, by a paired bootstrap.
         difference: from the baseline, with its interval; None where there is none.
+        reference: the model this one is compared with; empty where there is none.
+        change: from the reference to this one, with its interval: the same method and metric on the same data, example
+            by example where all examples count for both.
+        change_mark: ``+`` or ``-`` where it is clearly better or worse than the reference.
         seeds: the values of the seeds, by seed.
         n: examples.
         higher_is_better: direction.
@@ -58,6 +64,9 @@ class Row:
     higher_is_better: bool
     mark: str = ""
     difference: tuple[float, float, float] | None = None
+    reference: str = ""
+    change: tuple[float, float, float] | None = None
+    change_mark: str = ""
     seeds: Mapping[str, float] = field(default_factory=dict)
     variant: Mapping[str, Any] = field(default_factory=dict)
     paper: float | None = None
@@ -94,7 +103,7 @@ class StudyTable:
         records = self._records()
         # Said, not guessed: a column in which no row has a value would get no type.
         types = {"n": pa.int64(), "higher_is_better": pa.bool_()}
-        texts = {"step", "model", "data", "method", "metric", "mark"}
+        texts = {"step", "model", "data", "method", "metric", "mark", "reference", "change_mark"}
         schema = pa.schema(
             (name, types.get(name) or (pa.string() if name in texts or "variant_" in name else pa.float64()))
             for name in (records[0] if records else {})
@@ -143,12 +152,14 @@ class StudyTable:
     def _records(self) -> list[dict[str, Any]]:
         variants = sorted({key for row in self.rows for key in row.variant})
         seeds = list(dict.fromkeys(seed for row in self.rows for seed in row.seeds))
-        plain = [f.name for f in fields(Row) if f.name not in ("seeds", "variant", "difference")]
+        spans = ("difference", "change")
+        plain = [f.name for f in fields(Row) if f.name not in ("seeds", "variant", *spans)]
         made = []
         for row in self.rows:
             record: dict[str, Any] = {name: getattr(row, name) for name in plain}
-            names = ("difference", "difference_low", "difference_high")
-            record |= dict(zip(names, row.difference or (None,) * 3, strict=True))
+            for span in spans:
+                names = (span, f"{span}_low", f"{span}_high")
+                record |= dict(zip(names, getattr(row, span) or (None,) * 3, strict=True))
             record |= {f"seed_{seed}": row.seeds.get(seed) for seed in seeds}
             record |= {f"variant_{key}": _text(row.variant.get(key)) for key in variants}
             made.append(record)
@@ -164,7 +175,7 @@ def make_table(plan: Plan, results: Mapping[str, Mapping[str, Any]]) -> StudyTab
             continue
         for entry in results[cell.name]["results"]:
             names = (*(cell.facts[k] for k in ("step", "model", "data")), entry["method"], entry["metric"])
-            found.setdefault(names, {})[int(cell.facts["seed"])] = entry["result"]
+            found.setdefault(names, {})[int(cell.facts["seed"])] = {**entry["result"], "of": results[cell.name]["n"]}
             variants[names] = cell.facts["variant"]
     paper = plan.study.paper
     values = paper.values if paper is not None else {}
@@ -174,14 +185,26 @@ def make_table(plan: Plan, results: Mapping[str, Mapping[str, Any]]) -> StudyTab
         base = found.get((step, model, data, plan.study.baseline, metric)) if method else None
         if method == plan.study.baseline:
             base = None
-        rows.append(_row(key, by_seed, base, variants[key], _paper_value(values, (model, data, method, metric))))
+        reference = plan.study.reference_of(model)
+        start = _reference(found, key, reference) if reference else None
+        value = _paper_value(values, (model, data, method, metric))
+        row = _row(key, by_seed, base, start, variants[key], value)
+        rows.append(row if row.change is None else replace(row, reference=reference))
     return StudyTable(tuple(rows))
+
+
+def _reference(found: Mapping[tuple[str, ...], _Seeds], key: tuple[str, ...], reference: str) -> _Seeds | None:
+    """The reference model's results to compare with: of the same step if it was measured there, else of another."""
+    step, _, *what = key
+    same = found.get((step, reference, *what))
+    return same or next((by for (_, model, *own), by in found.items() if model == reference and own == what), None)
 
 
 def _row(
     key: tuple[str, ...],
-    by_seed: Mapping[int, Mapping[str, Any]],
-    base: Mapping[int, Mapping[str, Any]] | None,
+    by_seed: _Seeds,
+    base: _Seeds | None,
+    start: _Seeds | None,
     variant: Mapping[str, Any],
     paper: float | None,
 ) -> Row:
@@ -191,12 +214,8 @@ def _row(
     first = by_seed[seeds[0]]
     low, high = _interval([by_seed[s] for s in seeds])
     better = bool(first["higher_is_better"])
-    difference, mark = None, ""
-    if base is not None:
-        both = [s for s in seeds if s in base]
-        difference = _difference([by_seed[s] for s in both], [base[s] for s in both]) if both else None
-    if difference is not None and (difference[1] > 0 or difference[2] < 0):
-        mark = BETTER if (difference[0] > 0) == better else WORSE
+    difference, mark = _compare(by_seed, base, better)
+    change, change_mark = _compare(by_seed, start, better, models=True)
     return Row(
         step=step,
         model=model,
@@ -211,6 +230,8 @@ def _row(
         higher_is_better=better,
         mark=mark,
         difference=difference,
+        change=change,
+        change_mark=change_mark,
         seeds={str(s): float(v) for s, v in zip(seeds, values, strict=True)},
         variant=dict(variant),
         paper=paper,
@@ -225,20 +246,38 @@ def _interval(results: Sequence[Mapping[str, Any]]) -> tuple[float, float]:
     return _bounds(draws)
 
 
-def _difference(
-    ours: Sequence[Mapping[str, Any]], theirs: Sequence[Mapping[str, Any]]
-) -> tuple[float, float, float] | None:
-    """How far one method is from another, example by example where both have values for the same examples."""
-    mean = float(np.mean([a["value"] - b["value"] for a, b in zip(ours, theirs, strict=True)]))
-    paired = []
-    for a, b in zip(ours, theirs, strict=True):
-        x, y = _contributions(a), _contributions(b)
-        if len(x) != len(y):
-            return None
-        paired.append(x - y)
-    if len(paired) == 1 and len(paired[0]) == 1:
-        return None
-    return (mean, *_bounds(_resample(paired)))
+def _compare(
+    own: _Seeds, base: _Seeds | None, higher_is_better: bool, *, models: bool = False
+) -> tuple[tuple[float, float, float] | None, str]:
+    """How far results are from others, seed by seed, and a mark where that is clear."""
+    if base is None:
+        return None, ""
+    # A model that was trained once may be what several seeds of another one were compared with, or started from.
+    only = next(iter(base.values())) if models and len(base) == 1 else None
+    pairs = [(own[s], theirs) for s in sorted(own) if (theirs := base.get(s, only)) is not None]
+    if any(a.get(name) != b.get(name) for a, b in pairs for name in ("variant", "erasure")):
+        return None, ""  # measured otherwise, in another step
+    paired = [x - y for x, y in (_paired(a, b, models) for a, b in pairs) if len(x) == len(y)]
+    units = sum(map(len, paired))
+    if len(paired) < len(pairs) or units < 2:
+        return None, ""
+    low, high = _bounds(_resample(paired))
+    mean = float(np.mean([a["value"] - b["value"] for a, b in pairs]))
+    # So few that all of them could agree by chance: the bootstrap would be too sure of itself.
+    if 2.0 ** (1 - units) > 1 - LEVEL or low <= 0 <= high:
+        return (mean, low, high), ""
+    return (mean, low, high), BETTER if (mean > 0) == higher_is_better else WORSE
+
+
+def _paired(
+    a: Mapping[str, Any], b: Mapping[str, Any], models: bool
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """What is subtracted: examples' values, where they are of the same examples, else one value each."""
+    x, y = _contributions(a), _contributions(b)
+    # Two methods of one model count the same examples. Two models may not: which are right, say, depends on the model.
+    if models and not (len(x) == a["of"] and len(y) == b["of"]):
+        return np.asarray([a["value"]]), np.asarray([b["value"]])
+    return x, y
 
 
 def _contributions(result: Mapping[str, Any]) -> NDArray[np.float64]:
