@@ -203,7 +203,16 @@ def test_a_stale_table_is_noticed() -> None:
     assert script.rewrite(made) == made
 
 
-@pytest.mark.parametrize("page", sorted((ROOT / "docs" / "papers").glob("*.md")), ids=name_of)
+PAPERS = sorted((ROOT / "docs" / "papers").glob("*.md"))
+
+
+def test_every_paper_is_in_the_summary() -> None:
+    (summary,) = (page for page in PAPERS if page.name == "index.md")
+    linked = set(re.findall(r"\]\((\w+\.md)\)", summary.read_text(encoding="utf-8")))
+    assert linked == {page.name for page in PAPERS} - {"index.md"}
+
+
+@pytest.mark.parametrize("page", [page for page in PAPERS if page.name != "index.md"], ids=name_of)
 def test_papers_promise_nothing_that_is_there_and_show_nothing_that_is_not(page: Path) -> None:
     known = {entry.name for kind in KINDS for entry in registry(kind)}
     text = page.read_text(encoding="utf-8")
