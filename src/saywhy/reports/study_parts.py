@@ -111,7 +111,8 @@ def changed(moved: list[Grid]) -> list[tuple[str, str]]:
             if names:
                 which = f": {', '.join(names)}" if len(names) <= NAMED else ""
                 parts.append(f"clearly {told} in {len(names)} of {len(rows)}{which}")
-        lead = f"Against {against}: {'; '.join(parts) or f'no clear change in any of {len(rows)}'}."
+        none = "no clear change" + f" in any of {len(rows)}" * (len(rows) > 1)
+        lead = f"Against {against}: {'; '.join(parts) or none}."
         said.append((metric, lead))
     return said
 

@@ -87,7 +87,8 @@ class Grid:
     def number(self, row: Row) -> Number:
         """What is shown of a row."""
         if self.reference and row.change is not None:
-            value, low, high = (f"{number:+z.3f}" for number in row.change)
+            # With the sign of a bound that rounds to zero: it says on which side it is.
+            value, low, high = (f"{number:+.3f}" for number in row.change)
             return Number(value, "", row.change_mark, low, high, "")
         spread = f"{row.deviation:.3f}" if len(row.seeds) > 1 else ""
         paper = "" if row.paper is None else f"{row.paper:g}"
