@@ -11,10 +11,20 @@ import saywhy
 from saywhy.errors import OptionError
 from saywhy.explainers import LeaveOneOut, Random
 from saywhy.explainers.base import Explainer, Request
-from saywhy.explainers.verdict import VerdictOptions, judge
+from saywhy.explainers.verdict import VerdictOptions, judge, named_features
 from saywhy.models.mask_space import RowSpace
 from saywhy.models.word_space import WordSpace
-from saywhy.types import Example, Explanation, FreeText, Header, Rationale, Verdict, WordScores, explanation_from_dict
+from saywhy.types import (
+    Example,
+    Explanation,
+    FreeText,
+    Header,
+    Rationale,
+    Verdict,
+    Word,
+    WordScores,
+    explanation_from_dict,
+)
 from tests import zoo
 
 
@@ -310,3 +320,28 @@ def test_random_explanations_seldom_pass_and_good_ones_mostly_do() -> None:
 def test_mistakes_are_told(given: Any, said: str) -> None:
     with pytest.raises(OptionError, match=said):
         saywhy.explain(FAN, TEXT, "random", verdict=given)
+
+
+@pytest.mark.parametrize(
+    ("scores", "named"),
+    [
+        ((0.1, 9.0, 0.5, 0.4, -3.0), [1]),  # one word has it all
+        ((0.1, 9.0, 1.0, 0.8, -3.0), [1, 2]),
+        ((0.5, 0.5, 0.5, 0.4, 0.4), [0, 1, 2]),
+        ((-0.5, -0.1, -0.2, -0.4, -0.4), [1]),  # at least one
+        ((1e-9, 2e-9, 0.0, -5.0, -4.0), [1]),  # rounding left these of zero
+    ],
+)
+def test_weak_words_are_not_named(scores: tuple[float, ...], named: list[int]) -> None:
+    words = tuple(Word(text, 2 * i, 2 * i + 1) for i, text in enumerate("abcde"))
+    why = WordScores(Header("", "", (), (), ("a b c d e",)), words, scores)
+    assert named_features(why, np.ones(5, dtype=bool), 0.6).tolist() == named
+
+
+def test_a_word_that_decides_alone_is_told_from_random_words_though_others_have_a_little_score() -> None:
+    text = "one good day in a long row of many days"
+    words = tuple(saywhy.explain(FAN, text, "leave-one-out").words)
+    scores = tuple(4.0 if word.text == "good" else 0.1 for word in words)
+    header = Header("", "yes", ("yes", "no"), (0.5, 0.5), (text,))
+    found = judged(FAN, Example((text,)), WordScores(header, words, scores))
+    assert (len(found.features), found.better) == (1, True)

@@ -24,6 +24,9 @@ __all__ = ["VerdictOptions", "judge", "named_features", "verdict_options"]
 MARGIN = 0.01
 # A score below this share of the largest one is what rounding left of zero.
 ROUNDING = 1e-6
+# A feature with less than this share of the largest score is not what the explanation names: with it the set would
+# only be larger, and random sets of that size hit the feature that matters more often.
+WEAK = 0.1
 # Of the sets that are compared, the explanation's own included, at most this share may do as well.
 LEVEL = 0.1
 
@@ -33,8 +36,8 @@ class VerdictOptions:
     """How explanations are checked.
 
     Options:
-        top: share of the features that counts as named, rounded up; only those with a score above zero, but at least
-            one. A rationale's own selection takes its place.
+        top: share of the features that counts as named, rounded up; only those with more than a tenth of the largest
+            score, and at least one. A rationale's own selection takes its place.
         draws: how many sets of as many random features are tried; fewer where there are not so many sets.
         seeds: with how many other seeds the method is run again, to see which features stay. Each costs a whole run.
     """
@@ -129,7 +132,7 @@ def named_features(explanation: Explanation, may: np.ndarray, top: float) -> np.
     Example:
         >>> from saywhy.types import Header, Word
         >>> words = tuple(Word(text, 2 * i, 2 * i + 1) for i, text in enumerate("abcd"))
-        >>> why = WordScores(Header("", "", (), (), ("a b c d",)), words, (0.1, 0.9, -0.5, 0.2))
+        >>> why = WordScores(Header("", "", (), (), ("a b c d",)), words, (0.01, 0.9, -0.5, 0.2))
         >>> named_features(why, np.ones(4, dtype=bool), 0.5).tolist()
         [1, 3]
     """
@@ -141,7 +144,7 @@ def named_features(explanation: Explanation, may: np.ndarray, top: float) -> np.
         return chosen[np.argsort(-given[chosen], kind="stable")] if len(given) else chosen
     scores = np.asarray(getattr(explanation, "scores", ()), dtype=np.float64).reshape(-1)
     order = places[np.argsort(-scores[places], kind="stable")][: math.ceil(round(top * len(places), 9))]
-    least = ROUNDING * np.abs(scores).max(initial=0.0)
+    least = max(ROUNDING * np.abs(scores).max(initial=0.0), WEAK * scores[order].max(initial=0.0))
     return order[: max(1, int((scores[order] > least).sum()))]
 
 
