@@ -10,7 +10,7 @@ import pytest
 from saywhy.data.yaml12 import read_yaml_lines
 from saywhy.studies import run_study
 from saywhy.studies.run import plan_study
-from tests.studies.shipped import FOLDER, check_plan, cut, name_of
+from tests.studies.shipped import FOLDER, cut, name_of
 
 FILES = sorted([*FOLDER.glob("ivra-*.yaml"), *FOLDER.glob("mpii-*.yaml")])
 SMALL = {"layers": 1, "width": 16, "heads": 2}
@@ -56,12 +56,6 @@ def tiny(path: Path) -> dict[str, Any]:
             if isinstance(method, dict) and "lime" in method:
                 method["lime"] = {"samples": 10}
     return document
-
-
-@pytest.mark.parametrize("scale", ["quick", "paper"])
-@pytest.mark.parametrize("path", FILES, ids=name_of)
-def test_they_can_be_planned(path: Path, scale: str) -> None:
-    check_plan(path, scale)
 
 
 @pytest.mark.parametrize("name", ["imdb", "snli"])

@@ -24,7 +24,7 @@ __all__ = ["VerdictOptions", "judge", "named_features", "verdict_options"]
 MARGIN = 0.01
 # A score below this share of the largest one is what rounding left of zero.
 ROUNDING = 1e-6
-# A feature with less than this share of the largest score is not what the explanation names: with it the set would
+# A feature with this share of the largest score or less is not what the explanation names: with it the set would
 # only be larger, and random sets of that size hit the feature that matters more often.
 WEAK = 0.1
 # Of the sets that are compared, the explanation's own included, at most this share may do as well.

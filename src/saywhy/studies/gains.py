@@ -7,11 +7,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from saywhy.ops.gains import average_relative_gain
-from saywhy.studies.plan import Plan
-from saywhy.studies.schema import Source
 from saywhy.studies.table import Row, StudyTable
 
-__all__ = ["Gains", "check_references", "relative_gains"]
+__all__ = ["Gains", "relative_gains"]
 
 
 @dataclass(frozen=True)
@@ -27,25 +25,6 @@ class Gains:
     models: tuple[str, ...]
     metrics: tuple[str, ...]
     values: tuple[tuple[float, ...], ...]
-
-
-def check_references(plan: Plan, source: Source) -> None:
-    """Whether the study measures what its ``gains`` and ``reference`` name; raises an error with the line if not."""
-    measured = [c for c in plan.cells if c.kind == "evaluate"]
-    metrics = {m["title"] for c in measured for m in c.config["metrics"]}
-    models = {str(c.facts["model"]) for c in measured}
-    named = plan.study.reference or {}
-    for model in [*named, *named.values()] if isinstance(named, dict) else [named]:
-        if model not in models:
-            raise source.error(
-                f"no model {model!r} is measured here; there are {', '.join(sorted(models))}", ("reference",)
-            )
-    for metric, model in plan.study.gains.items():
-        for what, name, known in (("metric", metric, metrics), ("model", model, models)):
-            if name not in known:
-                raise source.error(
-                    f"no {what} {name!r} is measured here; there are {', '.join(sorted(known))}", ("gains", metric)
-                )
 
 
 def relative_gains(table: StudyTable, references: Mapping[str, str]) -> Gains:

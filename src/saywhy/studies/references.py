@@ -1,4 +1,4 @@
-"""Metrics that ask a model which the same study trains: ``critic: step:critic``."""
+"""Names of a study's own parts: models that metrics ask (``critic: step:critic``), or that rows are held against."""
 
 from __future__ import annotations
 
@@ -7,11 +7,30 @@ from typing import Any
 
 from saywhy.errors import OptionError
 from saywhy.studies.cells import Cell, Store
-from saywhy.studies.schema import Named
+from saywhy.studies.schema import Named, Source, Study
 
-__all__ = ["PREFIX", "follow_references", "refer"]
+__all__ = ["PREFIX", "check_references", "follow_references", "refer"]
 
 PREFIX = "step:"
+
+
+def check_references(study: Study, cells: Sequence[Cell], source: Source) -> None:
+    """Whether a study measures what its ``gains`` and ``reference`` name; raises an error with the line if not."""
+    measured = [c for c in cells if c.kind == "evaluate"]
+    metrics = {m["title"] for c in measured for m in c.config["metrics"]}
+    models = {str(c.facts["model"]) for c in measured}
+    named = study.reference or {}
+    for model in [*named, *named.values()] if isinstance(named, dict) else [named]:
+        if model not in models:
+            raise source.error(
+                f"no model {model!r} is measured here; there are {', '.join(sorted(models))}", ("reference",)
+            )
+    for metric, model in study.gains.items():
+        for what, name, known in (("metric", metric, metrics), ("model", model, models)):
+            if name not in known:
+                raise source.error(
+                    f"no {what} {name!r} is measured here; there are {', '.join(sorted(known))}", ("gains", metric)
+                )
 
 
 def refer(

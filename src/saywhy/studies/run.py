@@ -12,8 +12,8 @@ from typing import Any
 from saywhy.studies.cells import Cell, Store, write_json
 from saywhy.studies.engines import open_engine
 from saywhy.studies.estimate import folder_of
-from saywhy.studies.gains import check_references
 from saywhy.studies.plan import Plan, make_plan
+from saywhy.studies.references import check_references
 from saywhy.studies.schema import QUICK, Study, StudyError, read_study
 from saywhy.studies.table import StudyTable, make_table
 
@@ -48,7 +48,7 @@ def plan_study(
     """The cells of a study, checked, and the document they come from."""
     read, source, document = read_study(study, scale)
     whole = make_plan(read, source)
-    check_references(whole, source)
+    check_references(whole.study, whole.cells, source)
     plan = whole.only(only)
     if not plan.cells:
         raise StudyError(f"{source.file}: no cell has {' and '.join(map(repr, only))} in its title")
