@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
+from pathlib import Path
 from typing import Any
 
 import torch
@@ -50,6 +51,16 @@ def word_pieces() -> tf.PreTrainedTokenizerFast:
     names = {f"{n}_token": f"[{n.upper()}]" for n in ("pad", "unk", "cls", "sep", "mask")}
     names_of_inputs = ["input_ids", "token_type_ids", "attention_mask"]
     return tf.PreTrainedTokenizerFast(tokenizer_object=raw, model_input_names=names_of_inputs, **names)
+
+
+def save_encoder(folder: Path) -> Path:
+    """A tiny BERT without a head, in a folder, with the tokenizer of `word_pieces`."""
+    torch.manual_seed(0)
+    tokenizer = word_pieces()
+    config = tf.BertConfig(**SIZES, vocab_size=len(tokenizer), max_position_embeddings=64)
+    tf.BertModel(config).save_pretrained(folder)
+    tokenizer.save_pretrained(folder)
+    return folder
 
 
 @lru_cache

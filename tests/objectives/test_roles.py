@@ -7,14 +7,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-import torch
-import transformers as tf
 
 import saywhy
 from saywhy.cli.app import main
 from saywhy.data import Dataset
 from saywhy.data.frames import Frame
-from saywhy.errors import LoadError
+from saywhy.errors import LoadError, OptionError
 from saywhy.metrics import Accuracy
 from saywhy.models.alignment_space import AlignmentSpace
 from saywhy.models.guidance import GuidedModel
@@ -27,13 +25,7 @@ from tests import zoo
 @pytest.fixture
 def encoder(tmp_path: Path) -> Path:
     """A tiny encoder with the zoo's tokenizer."""
-    torch.manual_seed(0)
-    folder, tokenizer = tmp_path / "encoder", zoo.word_pieces()
-    tf.BertModel(tf.BertConfig(**zoo.SIZES, vocab_size=len(tokenizer), max_position_embeddings=64)).save_pretrained(
-        folder
-    )
-    tokenizer.save_pretrained(folder)
-    return folder
+    return zoo.save_encoder(tmp_path / "encoder")
 
 
 def sentence(agent: str, verb: str, patient: str) -> Example:
@@ -81,10 +73,11 @@ def test_scores_of_a_tagger() -> None:
     assert (missed["roles"], missed["end-to-end"]) == (1.0, 0.0)
 
 
-def test_a_tagger_learns_and_guides(encoder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    data = {"train": SENTENCES * 8, "dev": SENTENCES}
-    monkeypatch.setattr("saywhy.objectives.roles.load_dataset", lambda *_, **__: data)
-    tagger = train_roles(out=tmp_path / "roles", epochs=6, learning_rate=3e-3, encoder=encoder, progress=False)
+def test_a_tagger_learns_and_guides(encoder: Path, tmp_path: Path) -> None:
+    data = Dataset.from_examples("sentences", {"train": SENTENCES * 8, "dev": SENTENCES})
+    tagger = train_roles(data, out=tmp_path / "roles", epochs=6, learning_rate=3e-3, encoder=encoder, progress=False)
+    with pytest.raises(OptionError, match="limit"):
+        train_roles(data, out=tmp_path / "few", limit=2, encoder=encoder)
     assert role_f1(tagger, tagged_sentences(SENTENCES))["roles"] > 0.9
     again = RoleTagger.load(tmp_path / "roles")
     text = SENTENCES[0].texts[0]

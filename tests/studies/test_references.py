@@ -1,4 +1,4 @@
-"""Metrics that ask a model which the same study trains."""
+"""Metrics that ask a model or a tagger which the same study trains."""
 
 from __future__ import annotations
 
@@ -7,9 +7,12 @@ from typing import Any
 
 import pytest
 
+from saywhy.reports.study import write_study
 from saywhy.studies import run_study
 from saywhy.studies.plan import make_plan
 from saywhy.studies.schema import StudyError, read_study
+from tests import zoo
+from tests.data.mini import write_jsonl
 
 SMALL = {"layers": 1, "width": 16, "heads": 2}
 TINY = {**SMALL, "longest": 6, "encoder_options": {**SMALL, "vocabulary_size": 200}}
@@ -58,5 +61,71 @@ def test_a_judge_that_is_not_there_is_named() -> None:
 
 @pytest.mark.slow
 def test_the_whole_study_runs(tmp_path: Path) -> None:
-    result = run_study(study(), tmp_path, workers=1)
-    assert "critic-score" in str(result.table if hasattr(result, "table") else result)
+    table = run_study(study(), out=tmp_path).table
+    assert {row.metric for row in table.rows} == {"accuracy", "inter-rep", "critic-score"}
+
+
+SENTENCES = [
+    {
+        "id": f"{who}-{what}",
+        "text": f"{who} {what}",
+        "tokens": [who, what],
+        **{field: ["x", "x"] for field in ("lemmas", "upos", "xpos", "heads", "deprels")},
+        "predicates": [{"token": 1, "frame": f"{what}.01", "args": [["ARG0", 0, 1], ["V", 1, 2]]}],
+    }
+    for who in ("people", "passengers")
+    for what in ("walk", "eat", "run")
+]
+
+
+@pytest.fixture
+def tagged(tmp_path: Path) -> dict[str, Any]:
+    """A study in which a tagger guides; the sentences it learns from are on the disk."""
+    for split in ("train", "dev", "test"):
+        write_jsonl(tmp_path / "data" / "ewt_syntax_srl" / f"{split}.jsonl.gz", SENTENCES)
+    encoder = zoo.save_encoder(tmp_path / "encoder")
+    return {
+        "study": "guided",
+        "seeds": [3, 4],
+        "train": {"nli": {"data": DATA, "model": "decomposable-attention", "options": {"epochs": 1}}},
+        "taggers": {
+            "roles": {
+                "data": {"name": "ewt-srl", "options": {"root": str(tmp_path / "data")}},
+                "options": {"epochs": 1, "encoder": str(encoder)},
+            }
+        },
+        "evaluate": {
+            "overlap": {
+                "model": "nli",
+                "data": {**DATA, "split": "test"},
+                "metrics": ["accuracy", {"name": "accuracy", "options": {"guide": "step:roles"}, "label": "guided"}],
+            }
+        },
+    }
+
+
+def test_one_tagger_is_trained_and_guides_every_model(tagged: dict[str, Any], tmp_path: Path) -> None:
+    result = run_study(tagged, out=tmp_path / "out")
+    (tagger,) = (cell for cell in result.plan.cells if cell.kind == "tag")
+    assert tagger.title == "tag roles · seed 3"
+    assert [tagger.name in cell.needs for cell in result.plan.cells if cell.kind == "evaluate"] == [True, True]
+    assert set(result.results[tagger.name]["f1"]) >= {"predicates", "roles", "end-to-end"}
+    assert {(row.metric, len(row.seeds)) for row in result.table.rows} == {("accuracy", 2), ("guided", 2)}
+    page = write_study(result)[0].read_text(encoding="utf-8")
+    assert "roles, F1 on ewt-srl (test): predicates" in page
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"taggers": {"nli": {}}}, "both called 'nli'"),
+        ({"taggers": {"roles": {"options": {"layers": 2}}}}, "a tagger has no option 'layers'; it has batch_size"),
+        ({"taggers": {"roles": {"data": DATA}}}, "planted-nli has no frames"),
+        ({"taggers": {"roles": {"model": "minilm"}}}, "unknown key 'model'"),
+        ({"taggers": {}}, "guide names 'roles', which is no step of train and no tagger"),
+    ],
+)
+def test_mistakes_about_taggers_are_named(tagged: dict[str, Any], changes: dict[str, Any], message: str) -> None:
+    steps = {name: {"data": tagged["taggers"]["roles"]["data"], **step} for name, step in changes["taggers"].items()}
+    with pytest.raises(StudyError, match=message):
+        make_plan(*read_study({**tagged, "taggers": steps})[:2])

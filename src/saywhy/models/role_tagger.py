@@ -81,14 +81,16 @@ class RoleTagger:
         if not (path / _FILE).is_file():
             raise LoadError(f"{folder} holds no tagger of roles; make one with `saywhy train roles`")
         tags = json.loads((path / _FILE).read_text(encoding="utf-8"))["tags"]
-        network = transformers.AutoModelForTokenClassification.from_pretrained(path, use_safetensors=True)
+        with quiet():
+            network = transformers.AutoModelForTokenClassification.from_pretrained(path, use_safetensors=True)
         return cls(network.eval(), transformers.AutoTokenizer.from_pretrained(path), tags)
 
     def save(self, folder: str | os.PathLike[str]) -> None:
         """Write a folder: safetensors, tokenizer files and the names of the tags."""
         path = Path(folder)
         path.mkdir(parents=True, exist_ok=True)
-        self.network.save_pretrained(path)
+        with quiet():
+            self.network.save_pretrained(path)
         self.tokenizer.save_pretrained(path)
         (path / _FILE).write_text(json.dumps({"schema": 1, "tags": list(self.tags)}) + "\n", encoding="utf-8")
 

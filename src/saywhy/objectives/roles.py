@@ -11,7 +11,8 @@ from typing import Any
 
 from torch import Tensor, nn
 
-from saywhy.data import load_dataset
+from saywhy.data import Dataset, load_dataset
+from saywhy.errors import OptionError
 from saywhy.loop import LoopObjective, LoopSettings, OptimiserSettings, Phase, Step, close_run, fit
 from saywhy.models.role_tagger import PREDICATE, RoleTagger, Tagged, role_spans
 from saywhy.types import Example
@@ -130,7 +131,7 @@ def _f1(counts: Counter[str], kind: str) -> float:
 
 
 def train_roles(
-    data: str = "ewt-srl",
+    data: str | Dataset = "ewt-srl",
     *,
     out: str | os.PathLike[str],
     epochs: int = 2,
@@ -146,13 +147,13 @@ def train_roles(
     """Train a tagger of semantic roles, keep what is best on ``dev``, and write it to a folder.
 
     Args:
-        data: a dataset with PropBank-style frames in ``meta``, such as `ewt-srl`.
+        data: a dataset with PropBank-style frames in ``meta``, such as `ewt-srl`: its name, or as it was read.
         out: folder for the tagger; a run that was killed goes on there.
         epochs: times through the data.
         learning_rate: highest learning rate.
         batch_size: questions a step sees: sentences, or sentences with a predicate.
         seed: of the new head, the order and dropout.
-        limit: at most so many sentences a split.
+        limit: at most so many sentences a split; like the dataset's options, only where ``data`` is a name.
         resume: go on with the run in ``out``; False starts again.
         encoder: folder or hub name of a pretrained encoder with token types; MiniLM by default.
         progress: show the progress bar; None shows it on a terminal.
@@ -161,7 +162,12 @@ def train_roles(
     Example:
         >>> train_roles("ewt-srl", out="runs/roles")                                         # doctest: +SKIP
     """
-    found = load_dataset(data, limit=limit, seed=seed, **data_options)
+    if isinstance(data, Dataset):
+        if limit is not None or data_options:
+            raise OptionError("limit and the dataset's options go with its name, not with one that is already read")
+        found = data
+    else:
+        found = load_dataset(data, limit=limit, seed=seed, **data_options)
     items, held_out = (tagged_sentences(list(found[split])) for split in ("train", "dev"))
     counts = Counter(tag[2:] for item in items for tag in item.tags if tag.startswith("B-"))
     least = min(_RARE, max(1, len(items) // 100))
@@ -174,7 +180,7 @@ def train_roles(
         lengths=[len(item.words) for item in items],
         validate=lambda: role_f1(tagger, held_out)["roles"],
         out=Path(out),
-        config={"data": data, "limit": limit, "tags": list(tagger.tags)},
+        config={"data": found.name, "limit": limit, "tags": list(tagger.tags)},
         resume=resume,
         progress=progress,
     )

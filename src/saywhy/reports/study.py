@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -122,9 +123,18 @@ def study_page(result: StudyResult) -> str:
     )
 
 
+def _taggers(result: StudyResult) -> Iterator[str]:
+    """How good the taggers of semantic roles are that guide metrics."""
+    for cell in result.plan.cells:
+        if cell.kind == "tag" and cell.name in result.results:
+            f1 = result.results[cell.name]["f1"]
+            shown = ", ".join(f"{name} {f1[name]:.3f}" for name in ("predicates", "roles", "end-to-end"))
+            yield f"{cell.facts['model']}, F1 on {cell.config['data']['name']} ({f1['split']}): {shown}"
+
+
 def _facts(result: StudyResult, cells: list[dict[str, Any]]) -> list[tuple[str, str]]:
     study, rows = result.study, result.table.rows
-    models = dict.fromkeys(cell.facts["model"] for cell in result.plan.cells)
+    models = dict.fromkeys(cell.facts["model"] for cell in result.plan.cells if cell.kind != "tag")
     data = dict.fromkeys(row.data for row in rows)
     reused = sum(cell["reused"] for cell in cells)
     earlier = "all" if reused == len(cells) else f"{reused} of them"
@@ -133,6 +143,7 @@ def _facts(result: StudyResult, cells: list[dict[str, Any]]) -> list[tuple[str, 
         "study": study.study,
         "scale": _scale(result.folder),
         "models": f"{len(models)}" + (f", trained in {trained} runs" if trained else ""),
+        "taggers": "; ".join(_taggers(result)),
         "data": ", ".join(data),
         "seeds": ", ".join(map(str, study.seeds)),
         "baseline": study.baseline if any(row.difference is not None for row in rows) else "",

@@ -29,10 +29,10 @@ def environment(threads: int) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class Cell:
-    """One piece of work: train a model, or measure methods on a model and a dataset.
+    """One piece of work: train a model or a tagger, or measure methods on a model and a dataset.
 
     Attributes:
-        kind: ``train`` or ``evaluate``.
+        kind: ``train``, ``tag`` (a tagger is trained) or ``evaluate``.
         config: all that it is told; plain JSON.
         environment: threads and versions.
         needs: names of the cells whose results it reads.

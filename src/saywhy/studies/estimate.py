@@ -135,6 +135,8 @@ class _Guesser:
         if cell.kind == "train":
             seconds, _ = self._training(cell)
             return CellEstimate(cell, seconds, "two steps timed" if seconds else "not known")
+        if cell.kind == "tag":
+            return CellEstimate(cell, 0.0, "not known")
         return CellEstimate(cell, self._evaluation(cell), "rule of thumb")
 
     def _training(self, cell: Cell) -> tuple[float, float]:

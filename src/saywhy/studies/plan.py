@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import inspect
 import itertools
 import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -20,10 +20,11 @@ from saywhy.metrics.base import Metric
 from saywhy.metrics.evaluation import own_space
 from saywhy.metrics.trial import Workbench
 from saywhy.models.networks import networks
-from saywhy.objectives import objectives, train
+from saywhy.objectives import objectives
 from saywhy.studies.cells import Cell, environment
+from saywhy.studies.checks import check_tagger, check_training
 from saywhy.studies.references import refer
-from saywhy.studies.schema import DataRef, EvaluateStep, Named, Source, Study, TrainStep
+from saywhy.studies.schema import DataRef, EvaluateStep, Named, Source, Study
 from saywhy.studies.sweeps import digest_of, doubled, title_of, unfold, variant_of
 
 __all__ = ["Plan", "make_plan"]
@@ -61,6 +62,8 @@ def make_plan(study: Study, source: Source) -> Plan:
     planner = _Planner(study, source)
     for name in study.train:
         planner.train(name)
+    for name in study.taggers:
+        planner.tagger(name)
     for name in study.evaluate:
         planner.evaluate(name)
     if twice := doubled(planner.cells):
@@ -75,6 +78,7 @@ class _Planner:
         self.environment = environment(study.threads)
         self.cells: list[Cell] = []
         self.trained: dict[str, list[Cell]] = {}
+        self.tagged: dict[str, Cell] = {}
         self.tasks: dict[str, str] = {}  # of the models of a step
         self._open: list[str] = []
         self._samples: dict[str, tuple[str, list[Any]]] = {}
@@ -90,7 +94,7 @@ class _Planner:
             raise self.source.error(f"these steps wait for each other: {circle}", ("train", name))
         self._open.append(name)
         step, at = self.study.train[name], ("train", name)
-        self._check_training(step, at)
+        check_training(self.study, step, at, self.source)
         made = []
         for place, data in enumerate(step.data):
             task, _ = self._sample(data, (*at, "data", place))
@@ -118,43 +122,23 @@ class _Planner:
         self.trained[name] = made
         return made
 
-    def _check_training(self, step: TrainStep, at: tuple[str | int, ...]) -> None:
-        for place, objective in enumerate(step.objective):
-            path = (*at, "objective", place)
-            with self.source_errors(path):
-                kind = objectives[objective].value
-            known = {*inspect.signature(train).parameters, *kind.option_names()}
-            known -= {"objective", "data", "model", "out", "seed", "resume", "dry_run", "options"}
-            for option in step.options:
-                if option.replace("-", "_") not in known:
-                    there = f"there are {', '.join(sorted(known))}"
-                    raise self.source.error(
-                        f"neither training nor {objective} has an option {option!r}; {there}", (*at, "options", option)
-                    )
-            if not isinstance(step.options.get("model_options") or {}, dict | list):
-                raise self.source.error("model_options must be a mapping", (*at, "options", "model_options"))
-        for place, model in enumerate(step.model):
-            for network in {objectives[objective].value.network or model for objective in step.objective}:
-                self._check_network(step, network, at)
-            if model not in networks and model not in self.study.train and not Path(model).exists():
-                raise self.source.error(
-                    f"{model!r} is no network ({', '.join(networks.names())}), no step of train and no folder",
-                    (*at, "model", place),
-                )
+    def tagger(self, name: str) -> Cell:
+        """The cell of a tagger, made on first use; one serves all seeds."""
+        if name not in self.tagged:
+            step, seed = self.study.taggers[name], self.study.seeds[0]
+            _, examples = self._sample(step.data, ("taggers", name, "data"))
+            check_tagger(self.study, step, examples, ("taggers", name), self.source)
+            config = {"data": self._data(step.data, seed), "options": step.options, "seed": seed}
+            facts = {"step": name, "model": name, "variant": {}, "seed": seed}
+            self.tagged[name] = Cell("tag", config, self.environment, (), facts)
+            self.cells.append(self.tagged[name])
+        return self.tagged[name]
 
-    def _check_network(self, step: TrainStep, model: str, at: tuple[str | int, ...]) -> None:
-        if model not in networks:
-            return
-        signature = inspect.signature(networks[model].value).parameters.values()
-        known = sorted(p.name for p in signature if p.kind is p.KEYWORD_ONLY)
-        given = step.options.get("model_options") or {}
-        for options in given if isinstance(given, list) else [given]:
-            for option in options:
-                if option not in known:
-                    raise self.source.error(
-                        f"model {model!r} has no option {option!r}; it has {', '.join(known)}",
-                        (*at, "options", "model_options", option),
-                    )
+    def referred(self, name: str, seed: int) -> Cell | None:
+        """What ``step:NAME`` means in a run: a tagger, or the model of a step, of the same seed if there is one."""
+        if name in self.study.taggers:
+            return self.tagger(name)
+        return self._seeded(self.train(name), seed) if name in self.study.train else None
 
     def _option_models(
         self, objective: str, options: dict[str, Any], seed: int, at: tuple[str | int, ...]
@@ -221,8 +205,8 @@ class _Planner:
                     if others:  # named only where there are some: what was measured without stays the same cell
                         shared["against"] = others
                     for group, wanted in self._tasks_of(groups, step, chosen):
-                        with self.source_errors((*at, "metrics")):
-                            named, judges = refer(wanted, self.study.train, self.train, seed)
+                        with self.source.errors((*at, "metrics")):
+                            named, judges = refer(wanted, partial(self.referred, seed=seed))
                         chosen_methods = [{"name": m.name, "options": m.options, "title": m.title} for m in group]
                         config = {**shared, "methods": chosen_methods, "metrics": named}
                         facts = {
@@ -257,12 +241,12 @@ class _Planner:
         titles: set[str] = set()
         for place, method in enumerate(step.methods):
             path = (*at, "methods", place)
-            with self.source_errors(path):
+            with self.source.errors(path):
                 make_explainer(method.name, {k: v for k, v in method.options.items() if k not in _OF_EXPLAIN})
             if method.title in titles:
                 raise self.source.error(f"method {method.title!r} comes twice; give one of them a label", path)
             titles.add(method.title)
-        with self.source_errors((*at, "space")):
+        with self.source.errors((*at, "space")):
             space = own_space(step.space, [m.name for m in step.methods])
         chosen: list[Metric] = []
         titles = set()
@@ -272,7 +256,7 @@ class _Planner:
                     f"metric {metric.title!r} comes twice; give one of them a label", (*at, "metrics", place)
                 )
             titles.add(metric.title)
-            with self.source_errors((*at, "metrics", place)):
+            with self.source.errors((*at, "metrics", place)):
                 found = expand_metrics(metric.name, metric.options, space)
             for one in found:
                 if one.of == "method" and space not in one.spaces:
@@ -361,29 +345,12 @@ class _Planner:
             raise self.source.error(f"seed must be a number or 'run', not {data.seed!r}", path)
         key = json.dumps(data.model_dump(exclude={"limit", "label"}), sort_keys=True, default=str)
         if key not in self._samples:
-            with self.source_errors(path):
+            with self.source.errors(path):
                 found = load_dataset(data.name, **data.options)
                 # Streamed: the rest of a long file need not be read to see what it offers.
                 examples = list(itertools.islice(found.stream(data.split or found.evaluation_split), _SAMPLE))
             self._samples[key] = (found.task, examples)
         return self._samples[key]
-
-    def source_errors(self, path: tuple[str | int, ...]) -> _Located:
-        """A mistake found inside is one of the file, at this place."""
-        return _Located(self.source, path)
-
-
-@dataclass
-class _Located:
-    source: Source
-    path: tuple[str | int, ...]
-
-    def __enter__(self) -> None:
-        return None
-
-    def __exit__(self, kind: Any, error: BaseException | None, trace: Any) -> None:
-        if isinstance(error, SayWhyError | TypeError):
-            raise self.source.error(str(error), self.path) from None
 
 
 class _Anything:

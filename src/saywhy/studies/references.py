@@ -33,16 +33,12 @@ def check_references(study: Study, cells: Sequence[Cell], source: Source) -> Non
                 )
 
 
-def refer(
-    metrics: Sequence[Named], steps: Mapping[str, Any], train: Callable[[str], list[Cell]], seed: int
-) -> tuple[list[dict[str, Any]], list[str]]:
+def refer(metrics: Sequence[Named], find: Callable[[str], Cell | None]) -> tuple[list[dict[str, Any]], list[str]]:
     """Metrics as a cell's configuration has them, and the names of the cells that must be there first.
 
     Args:
-        metrics: as the study's file has them; an option ``step:NAME`` is the model of a step of ``train``.
-        steps: those steps.
-        train: gives the cells of a step.
-        seed: of the run; the model of the same seed is asked, else the first.
+        metrics: as the study's file has them; an option ``step:NAME`` is what a step of ``train`` or a tagger makes.
+        find: gives the cell of such a name; None where there is none.
 
     Raises:
         OptionError: there is no such step.
@@ -53,10 +49,9 @@ def refer(
         for key, value in metric.options.items():
             if isinstance(value, str) and value.startswith(PREFIX):
                 name = value.removeprefix(PREFIX)
-                if name not in steps:
-                    raise OptionError(f"{metric.name}: {key} names {name!r}, which is no step of train")
-                cells = train(name)
-                cell = next((c for c in cells if c.facts["seed"] == seed), cells[0])
+                cell = find(name)
+                if cell is None:
+                    raise OptionError(f"{metric.name}: {key} names {name!r}, which is no step of train and no tagger")
                 options[key] = {"cell": cell.name}
                 needs.append(cell.name)
         made.append({"name": metric.name, "options": options, "title": metric.title})

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -12,9 +13,20 @@ import yaml
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
 from saywhy.data.yaml12 import Lines, read_yaml_lines
-from saywhy.errors import OptionError
+from saywhy.errors import OptionError, SayWhyError
 
-__all__ = ["DataRef", "EvaluateStep", "Named", "Paper", "Source", "Study", "StudyError", "TrainStep", "read_study"]
+__all__ = [
+    "DataRef",
+    "EvaluateStep",
+    "Named",
+    "Paper",
+    "Source",
+    "Study",
+    "StudyError",
+    "TaggerStep",
+    "TrainStep",
+    "read_study",
+]
 
 QUICK = "quick"
 
@@ -108,6 +120,18 @@ class TrainStep(_Part):
     seeds: list[int] | None = Field(default=None, min_length=1)
 
 
+class TaggerStep(_Part):
+    """A tagger of semantic roles to train, for metrics that are guided by one: ``guide: step:NAME``.
+
+    Attributes:
+        data: sentences with frames.
+        options: of `saywhy.objectives.roles.train_roles`: ``epochs``, ``learning_rate``, ``batch_size``, ``encoder``.
+    """
+
+    data: Data = DataRef(name="ewt-srl")
+    options: dict[str, Any] = Field(default_factory=dict)
+
+
 class EvaluateStep(_Part):
     """Methods and metrics on models and datasets: every combination.
 
@@ -162,6 +186,7 @@ class Study(_Part):
         seeds: of everything random, one run each.
         threads: of each worker; part of a run's identity, as bits differ between one and two.
         train: models to train, by a name of yours.
+        taggers: of semantic roles, by a name of yours; one each, with the first seed.
         evaluate: what to measure, by a name of yours.
         baseline: the method others are compared with.
         reference: the model others are compared with, as it is called in the table; or one for each model that has one.
@@ -176,6 +201,7 @@ class Study(_Part):
     seeds: list[int] = Field(default=[0], min_length=1)
     threads: int = Field(default=1, ge=1)
     train: dict[str, TrainStep] = Field(default_factory=dict)
+    taggers: dict[str, TaggerStep] = Field(default_factory=dict)
     evaluate: dict[str, EvaluateStep] = Field(min_length=1)
     baseline: str = "random"
     reference: str | dict[str, str] | None = None
@@ -202,6 +228,14 @@ class Source:
             path = path[:-1]
         line = f", line {self.lines[path]}" if path in self.lines else ""
         return StudyError(f"{self.file}{line}: {message}")
+
+    @contextlib.contextmanager
+    def errors(self, path: tuple[str | int, ...]) -> Iterator[None]:
+        """A mistake found inside is one of the file, at this place."""
+        try:
+            yield
+        except (SayWhyError, TypeError) as error:
+            raise self.error(str(error), path) from None
 
 
 def read_study(
@@ -278,7 +312,12 @@ def _first(error: ValidationError) -> tuple[str, tuple[str | int, ...]]:
 
 
 def _known_keys(path: tuple[str | int, ...]) -> list[str]:
-    parts: dict[str, type[BaseModel]] = {"train": TrainStep, "evaluate": EvaluateStep, "paper": Paper}
+    parts: dict[str, type[BaseModel]] = {
+        "train": TrainStep,
+        "taggers": TaggerStep,
+        "evaluate": EvaluateStep,
+        "paper": Paper,
+    }
     if not path:
         return sorted(Study.model_fields)
     if "data" in path:

@@ -139,7 +139,17 @@ def _evaluate(cell: Cell, store: Store) -> dict[str, Any]:
     }
 
 
-_WORK = {"train": _train, "evaluate": _evaluate}
+def _tag(cell: Cell, store: Store) -> dict[str, Any]:
+    from saywhy.objectives.roles import role_f1, tagged_sentences, train_roles
+
+    config, folder = cell.config, store.part(cell.name) / "model"
+    data = _dataset(config["data"])
+    tagger = train_roles(data, out=folder, seed=config["seed"], progress=False, **config["options"])
+    split = data.evaluation_split
+    return {"f1": {"split": split, **role_f1(tagger, tagged_sentences(list(data[split])))}}
+
+
+_WORK = {"train": _train, "tag": _tag, "evaluate": _evaluate}
 
 
 def _model(where: Mapping[str, str], store: Store) -> Any:
