@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -49,6 +50,26 @@ def test_what_a_file_says(tmp_path: Path) -> None:
     assert step.metrics[1].options == {"score": "normalised"}
     assert read.train["plain"].objective == ["plain"]
     assert read.train["plain"].options["learning_rate"] == [1e-3, 3e-3]
+
+
+@pytest.mark.parametrize(
+    ("change", "limit", "options"),
+    [
+        ({"limit": 5}, 5, {"size": "demo"}),
+        ({"name": "planted-reviews"}, None, {}),
+        ({"name": "planted-reviews", "options": {"n": 20}}, None, {"n": 20}),
+        ("planted-reviews", None, {}),
+    ],
+)
+def test_a_dataset_that_a_scale_names_is_given_anew(change: Any, limit: int | None, options: dict[str, Any]) -> None:
+    study = {
+        "study": "tiny",
+        "train": {"plain": {"data": {"name": "planted-reviews", "limit": 9, "options": {"size": "demo"}}}},
+        "evaluate": {"main": {"model": "plain", "data": "planted-reviews", "metrics": "accuracy"}},
+        "scales": {"paper": {"train": {"plain": {"data": change}}}},
+    }
+    (data,) = read_study(study, "paper")[0].train["plain"].data
+    assert (data.limit, data.options) == (limit, options)
 
 
 def test_a_scale_changes_what_it_names_and_nothing_else(tmp_path: Path) -> None:

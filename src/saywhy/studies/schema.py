@@ -191,7 +191,8 @@ class Study(_Part):
         baseline: the method others are compared with.
         reference: the model others are compared with, as it is called in the table; or one for each model that has one.
         gains: for each of these metrics, the model in proportion to whose value all models' are shown.
-        scales: changes for other scales than ``quick``; what is given replaces what stands above.
+        scales: changes for other scales than ``quick``; what is given replaces what stands above, key by key; a dataset
+            with its name as a whole.
     """
 
     study: str = Field(pattern=r"^[a-z0-9]+(-[a-z0-9]+)*$")
@@ -289,7 +290,11 @@ def _merged(base: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, An
     merged = dict(base)
     for key, value in changes.items():
         old = merged.get(key)
-        merged[key] = _merged(old, value) if isinstance(old, Mapping) and isinstance(value, Mapping) else value
+        if isinstance(old, Mapping) and isinstance(value, Mapping):
+            # A dataset that is named is given anew: the limit of the one above is not meant for it.
+            merged[key] = dict(value) if key == "data" and "name" in value else _merged(old, value)
+        else:
+            merged[key] = value
     return merged
 
 
