@@ -19,7 +19,7 @@ ROOMS = [
     {"models"},
     {"data"},
     {"ops"},
-    {"types", "registry", "errors", "display", "lazy", "plain"},
+    {"types", "registry", "errors", "display", "lazy", "memory", "plain"},
 ]
 LEVEL = {name: len(ROOMS) - i for i, names in enumerate(ROOMS) for name in names}
 MODULES = sorted(ROOT.rglob("*.py"))

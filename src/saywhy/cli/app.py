@@ -26,6 +26,7 @@ from saywhy.cli import (
     train,
 )
 from saywhy.errors import SayWhyError, SayWhyWarning
+from saywhy.memory import reuse_memory
 
 __all__ = ["app", "main"]
 
@@ -77,6 +78,7 @@ app.add_typer(bench.app, name="bench")
 def main(arguments: list[str] | None = None) -> None:
     """Run the command line. A mistake of the user is one line on stderr and exit code 2."""
     warnings.showwarning = _show_warning
+    reuse_memory()
     debug = "--debug" in (sys.argv if arguments is None else arguments) or os.environ.get("SAYWHY_DEBUG") == "1"
     try:
         app(args=arguments, prog_name="saywhy")

@@ -196,7 +196,9 @@ def _begin(threads: int) -> None:
     from threadpoolctl import threadpool_limits
 
     from saywhy.errors import SayWhyWarning
+    from saywhy.memory import reuse_memory
 
+    reuse_memory()
     for name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS"):
         os.environ[name] = str(threads)
     os.environ["TOKENIZERS_PARALLELISM"] = "false"
