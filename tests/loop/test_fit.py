@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import itertools
 import json
 from collections.abc import Iterator
 from pathlib import Path
@@ -68,6 +69,23 @@ def test_resume_is_exact(tmp_path: Path, make: type[LoopObjective], after: int) 
     assert 0 < result.resumed_at < 21 or after == 20
     assert same(weights(whole), weights(resumed))
     assert (tmp_path / "whole/log.jsonl").read_text() == (tmp_path / "cut/log.jsonl").read_text()
+
+
+def test_cpu_time_is_that_of_all_steps_and_of_nothing_else(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    ticks = itertools.count()
+    monkeypatch.setattr("time.process_time", lambda: float(next(ticks)))  # each step takes one second
+
+    def score() -> float:
+        next(ticks)  # time that no step has spent
+        return 0.0
+
+    settings = {"checkpoint_every": 3}
+    assert train(Regression(), out=tmp_path / "whole", settings=settings, validate=score).cpu_seconds == 21
+    with pytest.raises(StopError):
+        train(Regression(), Interrupted(points(), 100), out=tmp_path / "cut", settings=settings, validate=score)
+    resumed = train(Regression(), out=tmp_path / "cut", settings=settings, validate=score)
+    assert resumed.resumed_at > 0
+    assert resumed.cpu_seconds == 21
 
 
 def test_resume_keeps_the_best_and_the_patience(tmp_path: Path) -> None:

@@ -212,6 +212,8 @@ def test_an_option_may_be_the_model_of_another_step() -> None:
         ({"evaluate__truth__against": ["plain"]}, "against: no metric here compares models"),
         ({"gains": {"truht": "plain"}}, "no metric 'truht' is measured here; there are"),
         ({"gains": {"truth": "plane"}}, "no model 'plane' is measured here; there are plain"),
+        ({"costs": ["truht"], "reference": "plain"}, "no metric 'truht' is measured here; there are"),
+        ({"costs": ["truth"]}, "costs are times those of the study's reference: name that model"),
         ({"reference": "plane"}, "no model 'plane' is measured here; there are plain"),
         ({"reference": {"plain": "plane"}}, "no model 'plane' is measured here; there are plain"),
         ({"train__plain__model": "no-such-net"}, "'no-such-net' is no network"),

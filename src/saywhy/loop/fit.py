@@ -32,7 +32,8 @@ class FitResult:
 
     ``stopped`` is ``"finished"`` or ``"patience"``. ``history`` has step, epoch and score of each validation, and what
     was logged with it.
-    ``seconds`` counts this process only, ``resumed_at`` the steps that were done before it. ``reused`` says that the
+    ``seconds`` counts this process only, ``resumed_at`` the steps that were done before it. ``cpu_seconds`` is the CPU
+    time of all steps, those before a kill included, without validation and checkpoints. ``reused`` says that the
     run had been finished and cleared away before, so that nothing was done and the players were not touched.
     """
 
@@ -44,6 +45,7 @@ class FitResult:
     seconds: float
     resumed_at: int = 0
     reused: bool = False
+    cpu_seconds: float = 0.0
 
 
 @dataclass
@@ -58,6 +60,7 @@ class _State:
     stopped: str = ""
     history: list[dict[str, float]] = field(default_factory=list)
     objective: dict[str, Any] = field(default_factory=dict)
+    cpu_seconds: float = 0.0
 
 
 def checkpoint_folder(out: Path) -> CheckpointFolder:
@@ -191,7 +194,9 @@ class _Run:
                 epoch, position = divmod(self.state.step, len(self.order))
                 if position == 0:
                     batches = self.order.epoch(epoch)
+                started = time.process_time()
                 logged = self.stepper.run(batches[position], self.state.step, epoch)
+                self.state.cpu_seconds += time.process_time() - started
                 self.state.step += 1
                 step, last = self.state.step, self.state.step == self.total
                 if step % self.settings.log_every == 0 or last:
@@ -224,6 +229,7 @@ class _Run:
             history=tuple(self.state.history),
             seconds=time.monotonic() - began,
             resumed_at=resumed_at,
+            cpu_seconds=self.state.cpu_seconds,
         )
 
     def _log(self, log: RunLog, **values: float) -> None:

@@ -18,6 +18,7 @@ from markupsafe import Markup
 
 from saywhy.display import STYLE
 from saywhy.errors import OptionError
+from saywhy.reports.cost_figures import cost_figures
 from saywhy.reports.model_card import study_cards
 from saywhy.reports.page import duration, template, write_page
 from saywhy.reports.study_figures import (
@@ -90,6 +91,12 @@ def study_page(result: StudyResult) -> str:
                 "What is gained and lost",
                 "In proportion to the model named for each metric, averaged over data and methods. Blue is better.",
                 gain_figures(result),
+            ),
+            (
+                "costs",
+                "What it costs",
+                "Over the CPU time of training, as times that of the model it is compared with; means over seeds.",
+                cost_figures(result),
             ),
             (
                 "curves",

@@ -15,7 +15,7 @@ PREFIX = "step:"
 
 
 def check_references(study: Study, cells: Sequence[Cell], source: Source) -> None:
-    """Whether a study measures what its ``gains`` and ``reference`` name; raises an error with the line if not."""
+    """Whether a study measures what ``gains``, ``costs`` and ``reference`` name; an error names the line if not."""
     measured = [c for c in cells if c.kind == "evaluate"]
     metrics = {m["title"] for c in measured for m in c.config["metrics"]}
     models = {str(c.facts["model"]) for c in measured}
@@ -31,6 +31,13 @@ def check_references(study: Study, cells: Sequence[Cell], source: Source) -> Non
                 raise source.error(
                     f"no {what} {name!r} is measured here; there are {', '.join(sorted(known))}", ("gains", metric)
                 )
+    for place, metric in enumerate(study.costs):
+        if metric not in metrics:
+            raise source.error(
+                f"no metric {metric!r} is measured here; there are {', '.join(sorted(metrics))}", ("costs", place)
+            )
+    if study.costs and study.reference is None:
+        raise source.error("costs are times those of the study's reference: name that model", ("costs",))
 
 
 def refer(metrics: Sequence[Named], find: Callable[[str], Cell | None]) -> tuple[list[dict[str, Any]], list[str]]:

@@ -191,6 +191,7 @@ class Study(_Part):
         baseline: the method others are compared with.
         reference: the model others are compared with, as it is called in the table; or one for each model that has one.
         gains: for each of these metrics, the model in proportion to whose value all models' are shown.
+        costs: metrics that are drawn over what it cost to train each model, as times of ``reference``.
         scales: changes for other scales than ``quick``; what is given replaces what stands above, key by key; a dataset
             with its name as a whole.
     """
@@ -207,6 +208,7 @@ class Study(_Part):
     baseline: str = "random"
     reference: str | dict[str, str] | None = None
     gains: dict[str, str] = Field(default_factory=dict)
+    costs: list[str] = []
     scales: dict[str, dict[str, Any]] = Field(default_factory=dict)
 
     def reference_of(self, model: str) -> str:

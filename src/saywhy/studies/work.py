@@ -86,8 +86,13 @@ def _train(cell: Cell, store: Store) -> dict[str, Any]:
             raise
         trained = learn(resume=False)  # begun by a version that trained otherwise
     log = part / "model" / "log.jsonl"
-    report = (read_run(part / "model") or {}).get("report", {})
-    return {"fingerprint": trained.fingerprint, "log": _read_log(log) if log.exists() else [], "report": report}
+    run = read_run(part / "model") or {}
+    return {
+        "fingerprint": trained.fingerprint,
+        "log": _read_log(log) if log.exists() else [],
+        "report": run.get("report", {}),
+        "cpu_seconds": run.get("result", {}).get("cpu_seconds"),
+    }
 
 
 def _evaluate(cell: Cell, store: Store) -> dict[str, Any]:
