@@ -18,11 +18,12 @@ from markupsafe import Markup
 
 from saywhy.display import STYLE
 from saywhy.errors import OptionError
+from saywhy.reports.bins import AXES
 from saywhy.reports.model_card import study_cards
 from saywhy.reports.page import duration, template, write_page
 from saywhy.reports.study_figures import (
     bar_figures,
-    curve_figures,
+    bin_figures,
     gain_figures,
     map_figures,
     sweep_figures,
@@ -31,6 +32,7 @@ from saywhy.reports.study_figures import (
 from saywhy.reports.study_parts import changed, examples, legend, overviews, pairs, ran, short, study_notes
 from saywhy.studies import StudyResult, StudyTable
 from saywhy.studies.grids import change_grids, grids
+from saywhy.studies.parts import parts_grids
 
 __all__ = ["study_page", "write_study"]
 
@@ -74,6 +76,7 @@ def study_page(result: StudyResult) -> str:
         overviews=overviews(found),
         grids=found,
         changes=moved,
+        parts=parts_grids(table.rows),
         several=any(len(row.seeds) > 1 for row in table.rows),
         marked=any(row.difference is not None for row in table.rows),
         papers=any(row.paper is not None for row in table.rows),
@@ -91,12 +94,7 @@ def study_page(result: StudyResult) -> str:
                 "In proportion to the model named for each metric, averaged over data and methods. Blue is better.",
                 gain_figures(result),
             ),
-            (
-                "curves",
-                "More and fewer words",
-                "How the score moves as more of the most important words are kept or taken away; means over seeds.",
-                curve_figures(result),
-            ),
+            *((axis.id, axis.heading, f"{axis.said}; means over seeds.", bin_figures(table, axis)) for axis in AXES),
             (
                 "training",
                 "Training",
