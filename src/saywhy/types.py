@@ -362,8 +362,10 @@ class MetricResult:
     """A number, how sure we are of it, and how it was made.
 
     ``low`` and ``high`` bound it by the bootstrap over examples. ``values`` are the examples' own contributions in
-    their order (empty where a metric has none), ``bins`` the value at each erasure size. ``higher_is_better`` and
-    ``range`` are declared by the variant that ran; an end of the range may be infinite.
+    their order (empty where a metric has none). ``bins`` are more numbers by name, and ``bins_are`` says what they are,
+    as the metric declares it: ``shares`` of words, ``thresholds``, a ``histogram`` or ``parts``; it is empty where
+    there are none, and in results of earlier versions. ``higher_is_better`` and ``range`` are declared by the variant
+    that ran; an end of the range may be infinite.
     """
 
     name: str
@@ -383,6 +385,7 @@ class MetricResult:
     model: str = ""
     version: str = ""
     notes: tuple[str, ...] = ()
+    bins_are: str = ""
 
     def to_dict(self) -> dict[str, Any]:
         """Plain JSON types."""

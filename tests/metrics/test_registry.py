@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from saywhy.errors import OptionError, UnknownNameError
-from saywhy.metrics import Metric, TokenF1, expand_metrics, metrics
+from saywhy.metrics import Accuracy, Metric, TokenF1, expand_metrics, metrics
+from saywhy.metrics.base import BIN_KINDS, bin_kind, register
 
 from .stubs import contributions, make_bench, marked, say, sentence_bench, whole_trial
 
@@ -82,8 +83,37 @@ def test_every_metric_keeps_the_contract(entry, bench, spoken):
     assert result.version
     assert result.model == "stub"
     assert dict(result.variant) == metric.options
+    assert bool(result.bins) == bool(metric.bins_are)
+    assert result.bins_are == metric.bins_are == entry.facts["bins_are"]
+    if metric.bins_are not in ("", "parts"):
+        assert [float(key) for key in result.bins] == sorted(float(key) for key in result.bins)
+    if metric.bins_are == "histogram":
+        assert sum(result.bins.values()) == pytest.approx(1.0)
     json.dumps(result.to_dict(), allow_nan=False)
     json.dumps(entry.to_dict(), allow_nan=False)
+
+
+def test_metrics_say_what_their_bins_are():
+    cutting = ("aorc", "comprehensiveness", "flip-rate", "log-odds", "sufficiency")
+    parts = ("attack-success", "critic-score", "label-follows", "method-jaccard", "model-jaccard")
+    expected = dict.fromkeys(cutting, "shares") | dict.fromkeys(parts, "parts")
+    expected |= {"important-tokens": "thresholds", "similarity": "histogram"}
+    assert {e.name: e.value.bins_are for e in ENTRIES if e.value.bins_are} == expected
+    assert set(expected.values()) == set(BIN_KINDS)
+
+
+def test_results_of_earlier_versions_have_the_bins_that_their_metric_declares():
+    assert bin_kind("similarity") == "histogram"
+    assert bin_kind("similarity", "shares") == "shares"  # what a result says itself goes first
+    assert bin_kind("nobody-knows-it") == bin_kind("accuracy") == "parts"
+    assert bin_kind("similarity", "of-a-later-version") == "parts"
+
+
+def test_a_metric_cannot_declare_bins_of_a_kind_that_nobody_shows():
+    wrong = type("Wrong", (Accuracy,), {"__doc__": "Wrong.", "name": "wrong", "bins_are": "pie"})
+    with pytest.raises(ValueError, match="bins_are must be one of shares, thresholds, histogram, parts, not 'pie'"):
+        register(wrong)
+    assert "wrong" not in metrics
 
 
 def test_families_and_names_expand():

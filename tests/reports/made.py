@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -50,11 +50,13 @@ def study(
     paper: Mapping[str, Any] | None = None,
     text: str = TEXTS[0],
     log: bool = True,
+    more: Callable[[str, str, int], list[dict[str, Any]]] | None = None,
     **facts: Any,
 ) -> StudyResult:
     """Models by datasets by methods by seeds; a method's truth is its number plus a hundredth of seed and model.
 
-    Sufficiency (lower is better) is one less its truth and has bins; accuracy belongs to the model.
+    Sufficiency (lower is better) is one less its truth and has bins; accuracy belongs to the model. ``more`` gives
+    further results of a model, a method (empty for the model's own) and a seed.
     """
     models = models or {"small": {}}
     methods = methods or {"random": 0.1, "lime": 0.6}
@@ -76,7 +78,9 @@ def study(
                     cell = Cell("evaluate", {**config, "seed": seed}, ENVIRONMENT, (train.name,), told)
                     cells.append(cell)
                     level += (seed + number) / 100
-                    results[cell.name] = _done(_measured(method, level, text) if method else _accuracy(level), 2.0)
+                    found = _measured(method, level, text) if method else _accuracy(level)
+                    found["results"] += more(model, method, seed) if more is not None else []
+                    results[cell.name] = _done(found, 2.0)
     for name, found in results.items():
         write_json(store.folder(name) / "result.json", found)
     step = {"model": "small", "data": list(data), "methods": list(methods), "metrics": ["truth"]}

@@ -11,10 +11,11 @@ import pytest
 
 from saywhy.errors import OptionError
 from saywhy.reports import study as module
+from saywhy.reports.bins import AXES
 from saywhy.reports.study import study_page, write_study
 from saywhy.reports.study_figures import (
     bar_figures,
-    curve_figures,
+    bin_figures,
     gain_figures,
     map_figures,
     sweep_figures,
@@ -26,7 +27,7 @@ from saywhy.studies.work import _example as kept
 from saywhy.types import Example, Span
 
 from .conftest import Page
-from .made import study
+from .made import measured, study
 
 NASTY = "<script>alert(1)</script>\"'><img src=x onerror=alert(1)> {{ 111*91 }} \x00"
 PAPER = {"table": "Paper, Table 1", "values": {"random": {"truth": 0.7}, "lime": {"truth": 0.5}}, "note": "Other data."}
@@ -69,6 +70,7 @@ def test_user_text_is_never_interpreted(tmp_path: Path) -> None:
         data=[NASTY],
         methods={"random": 0.1, NASTY: 0.5},
         text=NASTY,
+        more=lambda *_: [measured(NASTY, "", [0.5], bins={NASTY: 0.5})],
         title=NASTY,
         summary=NASTY,
         paper={"table": NASTY, "values": {"random": {"truth": 0.7}, NASTY: {"truth": 0.5}}, "note": NASTY},
@@ -157,9 +159,10 @@ def test_a_numeric_option_that_was_swept_becomes_lines(tmp_path: Path) -> None:
 
 
 def test_curves_are_means_over_seeds(tmp_path: Path) -> None:
-    (figure,) = curve_figures(study(tmp_path))
+    (figure,) = bin_figures(study(tmp_path).table, AXES[0])
     label = Page(figure.plot).all("svg")[0]["aria-label"] or ""
     assert "random 5% 0.795, 10% 0.895; lime 5% 0.295, 10% 0.395" in label
+    assert (figure.about, [name for name, _ in figure.keys]) == ("small on reviews", ["random", "lime"])
 
 
 def test_training_shows_the_mean_before_its_seeds(tmp_path: Path) -> None:

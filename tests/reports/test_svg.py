@@ -28,32 +28,6 @@ def test_dots_stand_where_their_values_are() -> None:
     )
 
 
-def test_curves_put_bins_in_order_and_higher_values_higher() -> None:
-    methods, (row,) = arrange([result("sufficiency", "a", 0.1, bins={"0.5": 0.8, "0.05": 0.2, "0.1": 0.4})])
-    page = Page(svg.curves(row, methods))
-    points = [tuple(map(float, p.split(","))) for p in (page.all("polyline")[0]["points"] or "").split()]
-    assert [x for x, _ in points] == sorted(x for x, _ in points)
-    assert [y for _, y in points] == sorted((y for _, y in points), reverse=True)
-    assert "5%10%50%" in page.text.replace("a, 5%: 0.200", "")
-    assert (page.all("svg")[0]["aria-label"] or "").endswith("a 5% 0.200, 10% 0.400, 50% 0.800")
-
-
-def test_no_bins_no_curves() -> None:
-    methods, (row,) = arrange([result("truth", "a", 0.1), result("truth", "b", 0.1, bins={"selected": 0.3})])
-    assert svg.curves(row, methods) == ""
-
-
-def test_unequal_bins_and_names_that_are_no_numbers() -> None:
-    methods, (row,) = arrange(
-        [
-            result("x", "a", 0.1, bins={"few": 0.1, "many": math.nan}),
-            result("x", "b", 0.1, bins={"few": 0.2, "all": 0.3}),
-        ]
-    )
-    page = Page(svg.curves(row, methods))
-    assert [len((p["points"] or "").split()) for p in page.all("polyline")] == [1, 2]
-
-
 @given(st.lists(st.floats(-1e6, 1e6), min_size=1, max_size=6))
 @example([5e-324])
 @example([-5e-324])
@@ -112,6 +86,20 @@ def test_lines_have_numbers_or_places_below() -> None:
     named = Page(svg.lines("x", [svg.Line("a", ((0.0, 0.5), (1.0, 1.0)))], places=["low", "<high>"]))
     assert "<high>" in named.text
     assert named.all("svg")[0]["aria-label"] == "x: a low 0.500, <high> 1.000"
+
+
+def test_steps_are_as_wide_as_places_are_apart_and_begin_and_end_at_zero() -> None:
+    line = svg.Line("a", ((0.5, 0.25), (1.5, 0.75)))
+    page = Page(svg.lines("x", [line], places=["0", "0.5", "1"], steps=True))
+    points = [tuple(map(float, p.split(","))) for p in (page.all("polyline")[0]["points"] or "").split()]
+    (left, zero), (_, low), (middle, _), (_, high), (right, _), last = points
+    assert [x for x, _ in points] == [left, left, middle, middle, right, right]
+    assert middle - left == pytest.approx(right - middle, abs=0.1)
+    assert last == (right, zero)
+    assert zero - high == pytest.approx(3 * (zero - low), abs=0.3)
+    marks = [float(c["cx"] or "nan") for c in page.all("circle")]
+    assert marks == pytest.approx([(left + middle) / 2, (middle + right) / 2], abs=0.1)
+    assert page.all("svg")[0]["aria-label"] == "x: a 0 to 0.5 0.250, 0.5 to 1 0.750"
 
 
 def test_long_lines_are_told_by_their_ends() -> None:

@@ -64,6 +64,7 @@ class AttackSuccess(Metric):
     name: ClassVar[str] = "attack-success"
     family: ClassVar[str] = "attack"
     of: ClassVar[str] = "model"
+    bins_are: ClassVar[str] = "parts"
     paper: ClassVar[str] = "REGEX, Table 6"
 
     def __post_init__(self) -> None:

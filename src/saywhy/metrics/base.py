@@ -17,7 +17,11 @@ from saywhy.ops.bootstrap import bootstrap_interval
 from saywhy.registry import Registry
 from saywhy.types import Example, MetricResult
 
-__all__ = ["Metric", "check_option", "metrics", "register"]
+__all__ = ["BIN_KINDS", "Metric", "bin_kind", "check_option", "metrics", "register"]
+
+BIN_KINDS = ("shares", "thresholds", "histogram", "parts")
+"""What bins may be: the value at each share of the words, or at each threshold; the share of the examples in each of
+equally wide ranges, by their lower ends; or parts with names, each a number of its own."""
 
 metrics: Registry[type[Metric]] = Registry("metric", "saywhy.metrics")
 
@@ -37,6 +41,7 @@ class Metric(ABC):
 
     Subclasses declare ``name``, ``family``, what they are ``of`` (``"method"`` or ``"model"``) and the ``spaces`` whose
     explanations they read, and, where the variant decides it, override ``higher_is_better``, ``range`` and ``erases``.
+    One whose result has ``bins`` says in ``bins_are`` which of `BIN_KINDS` they are; reports show them by that.
     Nothing is kept between calls and nothing that is given is changed.
 
     Attributes:
@@ -54,6 +59,7 @@ class Metric(ABC):
     repeats: ClassVar[bool] = False  # explains changed inputs
     inside: ClassVar[bool] = False  # looks inside the network
     across: ClassVar[bool] = False  # looks at other models' explanations
+    bins_are: ClassVar[str] = ""  # one of `BIN_KINDS`; empty where there are no bins
     paper: ClassVar[str] = ""
 
     def __post_init__(self) -> None:
@@ -162,6 +168,7 @@ class Metric(ABC):
             model=origin.model,
             version=__version__,
             notes=made.notes,
+            bins_are=self.bins_are,
         )
 
     def score(self, trial: Trial) -> MetricResult:
@@ -174,6 +181,8 @@ M = TypeVar("M", bound=type[Metric])
 
 def register(cls: M) -> M:
     """Class decorator: list a metric under its ``name``, with the facts of its default variant."""
+    if cls.bins_are and cls.bins_are not in BIN_KINDS:
+        raise ValueError(f"metric {cls.name!r}: bins_are must be one of {', '.join(BIN_KINDS)}, not {cls.bins_are!r}")
     default = cls()
     metrics.register(
         cls.name,
@@ -182,9 +191,22 @@ def register(cls: M) -> M:
         paper=cls.paper,
         facts={
             "of": cls.of,
+            "bins_are": cls.bins_are,
             "higher_is_better": default.higher_is_better,
             "range": [None if math.isinf(bound) else bound for bound in default.range],
             "options": {k: list(v) if isinstance(v, tuple) else v for k, v in default.options.items()},
         },
     )(cls)
     return cls
+
+
+def bin_kind(name: str, recorded: str = "") -> str:
+    """What the bins of a result are, one of `BIN_KINDS`.
+
+    Args:
+        name: of the metric.
+        recorded: what the result says itself. Results of earlier versions say nothing: there it is what the metric
+            declares today. Bins of which nothing is known are parts: that claims the least.
+    """
+    declared = metrics[name].value.bins_are if not recorded and name in metrics else recorded
+    return declared if declared in BIN_KINDS else "parts"

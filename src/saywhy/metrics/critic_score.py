@@ -64,6 +64,7 @@ class CriticScore(_Judged):
     """
 
     name: ClassVar[str] = "critic-score"
+    bins_are: ClassVar[str] = "parts"
     judge: ClassVar[str] = "critic"
     corpus: ClassVar[str] = "critic-pairs"
 

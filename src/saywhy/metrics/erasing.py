@@ -79,6 +79,8 @@ class Cutting(Erasing):
     bins: tuple[float, ...] = BINS
     rounding: str = "ceil"
 
+    bins_are: ClassVar[str] = "shares"
+
     def __post_init__(self) -> None:
         super().__post_init__()
         check_option(self.name, "rounding", self.rounding, ROUNDINGS)

@@ -41,6 +41,7 @@ class ImportantTokens(Metric):
     name: ClassVar[str] = "important-tokens"
     family: ClassVar[str] = "readability"
     spaces: ClassVar[tuple[str, ...]] = ("words", "alignments")
+    bins_are: ClassVar[str] = "thresholds"
     paper: ClassVar[str] = "IvRA, appendix D"
 
     def __post_init__(self) -> None:

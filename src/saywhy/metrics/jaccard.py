@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,6 +28,8 @@ class SelectionJaccard(Metric):
 
     top: float = 0.25
     rounding: str = "ceil"
+
+    bins_are: ClassVar[str] = "parts"
 
     def __post_init__(self) -> None:
         super().__post_init__()

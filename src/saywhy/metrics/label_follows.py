@@ -27,6 +27,7 @@ class LabelFollows(SentenceMetric):
     """
 
     name: ClassVar[str] = "label-follows"
+    bins_are: ClassVar[str] = "parts"
 
     def check_model(self, bench: Workbench) -> None:
         """Raise an error for a model that does not speak, or whose labels differ by example."""

@@ -47,7 +47,7 @@ class Contributions:
         rows: N, or N x D, one row for each example that counts.
         statistic: from means, M x D, to M values.
         values: the examples' own values, where they have some.
-        bins: the value at each size, or for each of what it was cut by.
+        bins: more numbers by name; the metric's ``bins_are`` says what they are.
         bounds: the range, where it is not that of the variant.
         notes: what a reader should know.
     """

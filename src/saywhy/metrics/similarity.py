@@ -36,6 +36,7 @@ class Similarity(SentenceMetric):
     """
 
     name: ClassVar[str] = "similarity"
+    bins_are: ClassVar[str] = "histogram"
 
     vectors: str | None = None
     references: int = 3

@@ -20,6 +20,7 @@ from markupsafe import Markup
 from saywhy.display import STYLE, explanation_html, field_names, visible, words_html
 from saywhy.errors import InputError, OptionError
 from saywhy.reports import svg
+from saywhy.reports.bins import AXES, parts_tables, plot_row
 from saywhy.reports.legend import method_sentence, metric_sentence
 from saywhy.reports.table import arrange, findings
 from saywhy.types import Example, Explanation, Header, MetricResult, Span
@@ -76,7 +77,7 @@ class Report:
         """The page as a string."""
         methods, rows = arrange(self.results)
         used = dict.fromkeys([*methods, *(e.method for s in self.examples for e in s.explanations)])
-        curves = [(row, Markup(svg.curves(row, methods))) for row in rows]
+        drawn = [(axis, [(row, Markup(plot_row(row, methods, axis))) for row in rows]) for axis in AXES]
         known = dict.fromkeys((row.name, row.family) for row in rows)
         return template("page.html.j2").render(
             report=self,
@@ -89,11 +90,11 @@ class Report:
             level=_level(self.results),
             result_notes=_notes(self.results),
             plots=[(row, Markup(svg.dots(row))) for row in rows if len(row.results()) > 1],
-            curves=[(row, plot) for row, plot in curves if plot],
+            binned=[(axis, shown) for axis, plots in drawn if (shown := [(row, plot) for row, plot in plots if plot])],
+            parts=parts_tables(self.results),
             swatches=[(method, Markup(svg.series_swatch(i))) for i, method in enumerate(methods)],
             metric_legend=[(n, self.sentences.get(n) or metric_sentence(n, f)) for n, f in known],
             method_legend=[(n, self.sentences.get(n) or method_sentence(n)) for n in used],
-            bin_label=svg.bin_label,
         )
 
     def write(self, path: str | os.PathLike[str]) -> Path:

@@ -18,12 +18,13 @@ from markupsafe import Markup
 
 from saywhy.display import STYLE
 from saywhy.errors import OptionError
+from saywhy.reports.bins import AXES
 from saywhy.reports.cost_figures import cost_figures
 from saywhy.reports.model_card import study_cards
 from saywhy.reports.page import duration, template, write_page
 from saywhy.reports.study_figures import (
     bar_figures,
-    curve_figures,
+    bin_figures,
     gain_figures,
     map_figures,
     sweep_figures,
@@ -32,6 +33,7 @@ from saywhy.reports.study_figures import (
 from saywhy.reports.study_parts import changed, examples, legend, overviews, pairs, ran, short, study_notes
 from saywhy.studies import StudyResult, StudyTable
 from saywhy.studies.grids import change_grids, grids
+from saywhy.studies.parts import parts_grids
 
 __all__ = ["study_page", "write_study"]
 
@@ -75,6 +77,7 @@ def study_page(result: StudyResult) -> str:
         overviews=overviews(found),
         grids=found,
         changes=moved,
+        parts=parts_grids(table.rows),
         several=any(len(row.seeds) > 1 for row in table.rows),
         marked=any(row.difference is not None for row in table.rows),
         papers=any(row.paper is not None for row in table.rows),
@@ -98,12 +101,7 @@ def study_page(result: StudyResult) -> str:
                 "Over the CPU time of training, as times that of the model it is compared with; means over seeds.",
                 cost_figures(result),
             ),
-            (
-                "curves",
-                "More and fewer words",
-                "How the score moves as more of the most important words are kept or taken away; means over seeds.",
-                curve_figures(result),
-            ),
+            *((axis.id, axis.heading, f"{axis.said}; means over seeds.", bin_figures(table, axis)) for axis in AXES),
             (
                 "training",
                 "Training",

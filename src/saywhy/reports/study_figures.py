@@ -1,4 +1,4 @@
-"""The plots of a study: bars, sweeps, perturbation curves, training curves and heat maps."""
+"""The plots of a study: bars, sweeps, bins over their axes, training curves and heat maps."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from typing import Any
 from markupsafe import Markup
 
 from saywhy.reports import svg
+from saywhy.reports.bins import Axis, plot_bins
 from saywhy.studies import Row, StudyResult, StudyTable
 from saywhy.studies.gains import relative_gains
-from saywhy.studies.grids import grids
 
-__all__ = ["Figure", "bar_figures", "curve_figures", "gain_figures", "map_figures", "sweep_figures", "training_figures"]
+__all__ = ["Figure", "bar_figures", "bin_figures", "gain_figures", "map_figures", "sweep_figures", "training_figures"]
 
 TOGETHER = 6  # models in one plot
 POINTS = 60  # of a line; more would only make the page heavy
@@ -118,38 +118,44 @@ def sweep_figures(table: StudyTable) -> list[Figure]:
     return made
 
 
-def curve_figures(result: StudyResult) -> list[Figure]:
-    """The value at each share of words that is kept or taken away, the mean over seeds; one line a method."""
-    found: dict[tuple[str, ...], list[Mapping[str, float]]] = {}
-    for cell in result.plan.cells:
-        if cell.kind == "evaluate" and cell.name in result.results:
-            for entry in result.results[cell.name]["results"]:
-                bins = entry["result"]["bins"]
-                if len(bins) > 1 and all(_is_share(key) for key in bins):
-                    facts = (cell.facts["step"], cell.facts["model"], cell.facts["data"])
-                    found.setdefault((*facts, entry["method"], entry["metric"]), []).append(bins)
+def bin_figures(table: StudyTable, axis: Axis) -> list[Figure]:
+    """The metrics whose bins belong to an axis, means over seeds; one line a method.
+
+    Where every model has one method only, it is the models that are compared, and each has a line in one plot.
+    """
+    groups: dict[tuple[str, str, str], dict[str, list[Row]]] = {}
+    for row in table.rows:
+        if axis.holds(row.bins_are, row.bins):
+            groups.setdefault((row.step, row.data, row.metric), {}).setdefault(row.model, []).append(row)
+    methods = {key: list(dict.fromkeys(row.method for row in rows)) for key, rows in table.groups().items()}
     made = []
-    for grid in grids(result.table.rows):
-        for metric in grid.metrics:
-            seeds = {name: found.get((grid.step, grid.model, grid.data, name, metric), []) for name in grid.names}
-            keys = sorted({key for all_bins in seeds.values() for bins in all_bins for key in bins}, key=float)
-            if not keys:
-                continue
-            lines = [
-                svg.Line(name, _means([[(keys.index(k), v) for k, v in bins.items()] for bins in all_bins]), number)
-                for number, (name, all_bins) in enumerate(seeds.items())
-                if all_bins
-            ]
-            plot = svg.lines(
-                f"{metric} at each share of words, {grid.title}",
-                lines,
-                places=[svg.bin_label(key) for key in keys],
-                under="share of words",
-            )
-            legend = tuple((line.name, Markup(svg.series_swatch(line.series))) for line in lines)
-            higher = grid.column(metric)[0].higher_is_better
-            made.append(Figure(metric, grid.title, Markup(plot), legend, higher))
+    for (step, data, _), by_model in groups.items():
+        if len(by_model) > 1 and all(len(rows) == 1 for rows in by_model.values()):
+            same = len({row.method for (row,) in by_model.values()}) == 1
+            for models in _batches(list(by_model)):
+                alone = [row for model in models for row in by_model[model]]
+                names = [row.model if same else f"{row.model} · {row.method}" for row in alone]
+                made.append(_bins(axis, data, list(zip(names, range(len(names)), alone, strict=True))))
+            continue
+        for model, rows in by_model.items():
+            order = methods[step, model, data]
+            lines = [(row.method or model, order.index(row.method), row) for row in rows]
+            made.append(_bins(axis, f"{model} on {data}", lines))
     return made
+
+
+def _bins(axis: Axis, about: str, lines: Sequence[tuple[str, int, Row]]) -> Figure:
+    first = lines[0][2]
+    shown = [(name, number, _mean_bins(row)) for name, number, row in lines]
+    plot = Markup(plot_bins(f"{first.metric}, {about},", shown, axis))
+    keys = tuple((name, Markup(svg.series_swatch(number))) for name, number, _ in lines)
+    return Figure(first.metric, about, plot, keys, None if axis.counts else first.higher_is_better)
+
+
+def _mean_bins(row: Row) -> dict[str, float]:
+    """The mean of every bin that all seeds have."""
+    shared = {key: values for key, values in row.bins.items() if len(values) == len(row.seeds)}
+    return {key: sum(values.values()) / len(values) for key, values in shared.items()}
 
 
 def training_figures(result: StudyResult) -> list[Figure]:
@@ -241,10 +247,3 @@ def _batches(names: Sequence[str]) -> Iterator[tuple[str, ...]]:
 
 def _is_number(value: Any) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
-
-
-def _is_share(key: str) -> bool:
-    try:
-        return float(key) >= 0
-    except ValueError:
-        return False

@@ -1,15 +1,15 @@
-"""Small plots as inline SVG: dots and bars with intervals, curves, lines, heat maps. No script, no plotting library."""
+"""Small plots as inline SVG: dots and bars with intervals, lines, steps, heat maps. No script, no plotting library."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from saywhy.display import safe
 from saywhy.reports.table import Row
 
-__all__ = ["Bar", "Line", "bars", "bin_label", "curves", "dots", "heat", "lines", "series_swatch"]
+__all__ = ["Bar", "Line", "bars", "dots", "heat", "lines", "series_swatch"]
 
 WIDTH = 400
 LABELS, VALUES = 150, 52
@@ -126,26 +126,9 @@ def bars(title: str, groups: Sequence[tuple[str, Sequence[Bar]]]) -> str:
     return _svg(height, f"{title}: {said}", parts)
 
 
-def curves(row: Row, methods: Sequence[str]) -> str:
-    """The value at each erasure size, one line a method; empty where no result has bins of sizes."""
-    shown = [
-        (methods.index(c.method), c.method, c.result.bins)
-        for c in row.cells
-        if c.result and len(c.result.bins) > 1 and not set(c.result.bins) <= set(methods)
-    ]
-    if not shown:
-        return ""
-    keys = _bins([bins for _, _, bins in shown])
-    made = [
-        Line(method, tuple((float(i), bins[key]) for i, key in enumerate(keys) if key in bins), number)
-        for number, method, bins in shown
-    ]
-    return lines(
-        f"{row.title} at each share of words", made, places=[bin_label(key) for key in keys], under="share of words"
-    )
-
-
-def lines(title: str, shown: Sequence[Line], *, places: Sequence[str] = (), under: str = "") -> str:
+def lines(
+    title: str, shown: Sequence[Line], *, places: Sequence[str] = (), under: str = "", steps: bool = False
+) -> str:
     """Lines with marks and, where they are known, intervals.
 
     Args:
@@ -153,6 +136,7 @@ def lines(title: str, shown: Sequence[Line], *, places: Sequence[str] = (), unde
         shown: the lines.
         places: names of evenly spaced places that the x of a point counts; without them x is a number.
         under: what the x axis counts.
+        steps: whether each point stands for all between the two places beside it, as in a histogram.
     """
     kept = [
         (line, [i for i, (x, y) in enumerate(line.points) if math.isfinite(x) and math.isfinite(y)]) for line in shown
@@ -178,7 +162,8 @@ def lines(title: str, shown: Sequence[Line], *, places: Sequence[str] = (), unde
         parts.append(f'<text class="tick" x="{x:.1f}" y="{bottom + 18}" text-anchor="middle">{safe(label)}</text>')
     for line, numbers in kept:
         points = [place(*line.points[i]) for i in numbers]
-        path = " ".join(f"{x:.1f},{y:.1f}" for x, y in points)
+        along = [place(*corner) for corner in _outline([line.points[i] for i in numbers])] if steps else points
+        path = " ".join(f"{x:.1f},{y:.1f}" for x, y in along)
         kind = f"s{line.series % SERIES}{' bare' if line.bare else ''}"
         parts.append(f'<g class="{kind}"><polyline points="{path}"/>')
         for i, (x, y) in zip(numbers, points, strict=True):
@@ -245,7 +230,15 @@ def _told(line: Line, numbers: Sequence[int], places: Sequence[str]) -> str:
 
 
 def _place(x: float, places: Sequence[str]) -> str:
-    return places[int(x)] if places else f"{x:g}"
+    if not places:
+        return f"{x:g}"
+    return places[int(x)] if x == int(x) else f"{places[int(x)]} to {places[int(x) + 1]}"
+
+
+def _outline(points: Sequence[tuple[float, float]]) -> list[tuple[float, float]]:
+    """Steps around points, as wide as two places are apart; they begin and end at zero."""
+    tops = [(end, y) for x, y in points for end in (x - 0.5, x + 0.5)]
+    return [(tops[0][0], 0.0), *tops, (tops[-1][0], 0.0)] if tops else []
 
 
 def series_swatch(number: int) -> str:
@@ -255,23 +248,6 @@ def series_swatch(number: int) -> str:
         f'<svg class="plot swatch" viewBox="0 0 28 14" width="28" height="14" aria-hidden="true">'
         f'<g class="s{number % SERIES}"><polyline points="0,7 28,7"/>{mark}</g></svg>'
     )
-
-
-def bin_label(key: str) -> str:
-    """A share as a percentage; anything else as it is."""
-    try:
-        share = float(key)
-    except ValueError:
-        return key
-    return f"{100 * share:g}%" if 0 <= share <= 1 else key
-
-
-def _bins(all_bins: Sequence[Mapping[str, float]]) -> list[str]:
-    keys = list(dict.fromkeys(key for bins in all_bins for key in bins))
-    try:
-        return sorted(keys, key=lambda key: float(key.rstrip("% ")))
-    except ValueError:
-        return keys
 
 
 def _axis(values: Sequence[float]) -> tuple[float, float, float]:

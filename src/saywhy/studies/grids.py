@@ -11,7 +11,17 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from saywhy.studies.table import Row
 
-__all__ = ["Grid", "Number", "arrow", "change_grids", "grids", "grids_html", "grids_latex", "grids_rich"]
+__all__ = [
+    "Grid",
+    "Number",
+    "arrow",
+    "change_grids",
+    "grids",
+    "grids_html",
+    "grids_latex",
+    "grids_rich",
+    "latex_escape",
+]
 
 BETTER = "+"  # a row's mark
 _LATEX = {c: f"\\{c}" for c in "&%$#_{}"} | {
@@ -201,11 +211,11 @@ def _latex(grid: Grid) -> str:
         f"% {' '.join(f'{grid.step}: {grid.title}'.split())}",
         r"\begin{tabular}{l" + "r" * len(grid.metrics) + "}",
         r"\toprule",
-        " & ".join(["", *(_escape(metric) for metric in grid.metrics)]) + r" \\",
+        " & ".join(["", *(latex_escape(metric) for metric in grid.metrics)]) + r" \\",
         r"\midrule",
     ]
     for name in grid.names:
-        parts = [_escape(name)]
+        parts = [latex_escape(name)]
         for metric in grid.metrics:
             row = grid.cells.get((name, metric))
             if row is None:
@@ -229,7 +239,8 @@ def _legend(rows: Sequence[Row]) -> str:
     return _LEGEND + _CHANGES * any(row.change is not None for row in rows)
 
 
-def _escape(text: str) -> str:
+def latex_escape(text: str) -> str:
+    """Text that LaTeX shows as it is, in one line."""
     return "".join(_LATEX.get(character, character) for character in " ".join(text.split()))
 
 

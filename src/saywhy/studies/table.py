@@ -13,7 +13,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from saywhy.metrics.base import bin_kind
 from saywhy.studies.grids import grids_html, grids_latex, grids_rich
+from saywhy.studies.parts import part_columns, parts_latex
 from saywhy.studies.plan import Plan
 
 __all__ = ["Row", "StudyTable", "make_table"]
@@ -49,6 +51,8 @@ class Row:
         n: examples.
         higher_is_better: direction.
         paper: the paper's value, if it has one.
+        bins: more numbers of the metric by name, each by seed; a seed may lack some.
+        bins_are: what they are, one of `saywhy.metrics.base.BIN_KINDS`; empty where there are none.
     """
 
     step: str
@@ -70,6 +74,8 @@ class Row:
     seeds: Mapping[str, float] = field(default_factory=dict)
     variant: Mapping[str, Any] = field(default_factory=dict)
     paper: float | None = None
+    bins: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+    bins_are: str = ""
 
 
 @dataclass(frozen=True)
@@ -83,7 +89,7 @@ class StudyTable:
         return [asdict(row) for row in self.rows]
 
     def to_csv(self) -> str:
-        """A line for each row; seeds and variants as columns."""
+        """A line for each row; seeds, variants and named parts (`part_columns`) as columns."""
         text = io.StringIO()
         records = self._records()
         writer = csv.DictWriter(text, fieldnames=list(records[0]) if records else [], lineterminator="\n")
@@ -92,8 +98,8 @@ class StudyTable:
         return text.getvalue()
 
     def to_latex(self) -> str:
-        r"""Tables with ``booktabs``: methods by metrics for each model and dataset, then models by metrics."""
-        return grids_latex(self.rows)
+        r"""Tables with ``booktabs``: methods by metrics for each model and dataset, models by metrics, then parts."""
+        return "\n".join(filter(None, (grids_latex(self.rows), parts_latex(self.rows))))
 
     def write_parquet(self, path: str | os.PathLike[str]) -> None:
         """The same as `to_csv`, as a Parquet file."""
@@ -105,7 +111,7 @@ class StudyTable:
         types = {"n": pa.int64(), "higher_is_better": pa.bool_()}
         texts = {"step", "model", "data", "method", "metric", "mark", "reference", "change_mark"}
         schema = pa.schema(
-            (name, types.get(name) or (pa.string() if name in texts or "variant_" in name else pa.float64()))
+            (name, types.get(name) or (pa.string() if name in texts or name.startswith("variant_") else pa.float64()))
             for name in (records[0] if records else {})
         )
         pq.write_table(pa.Table.from_pylist(records, schema=schema), Path(path))
@@ -153,15 +159,15 @@ class StudyTable:
         variants = sorted({key for row in self.rows for key in row.variant})
         seeds = list(dict.fromkeys(seed for row in self.rows for seed in row.seeds))
         spans = ("difference", "change")
-        plain = [f.name for f in fields(Row) if f.name not in ("seeds", "variant", *spans)]
+        plain = [f.name for f in fields(Row) if f.name not in ("seeds", "variant", "bins", "bins_are", *spans)]
         made = []
-        for row in self.rows:
+        for row, parts in zip(self.rows, part_columns(self.rows), strict=True):
             record: dict[str, Any] = {name: getattr(row, name) for name in plain}
             for span in spans:
                 names = (span, f"{span}_low", f"{span}_high")
                 record |= dict(zip(names, getattr(row, span) or (None,) * 3, strict=True))
             record |= {f"seed_{seed}": row.seeds.get(seed) for seed in seeds}
-            record |= {f"variant_{key}": _text(row.variant.get(key)) for key in variants}
+            record |= {f"variant_{key}": _text(row.variant.get(key)) for key in variants} | parts
             made.append(record)
         return made
 
@@ -216,6 +222,7 @@ def _row(
     better = bool(first["higher_is_better"])
     difference, mark = _compare(by_seed, base, better)
     change, change_mark = _compare(by_seed, start, better, models=True)
+    bins = _bins(by_seed)
     return Row(
         step=step,
         model=model,
@@ -235,7 +242,18 @@ def _row(
         seeds={str(s): float(v) for s, v in zip(seeds, values, strict=True)},
         variant=dict(variant),
         paper=paper,
+        bins=bins,
+        bins_are=bin_kind(first.get("name", ""), first.get("bins_are", "")) if bins else "",
     )
+
+
+def _bins(by_seed: _Seeds) -> dict[str, dict[str, float]]:
+    """The bins of all seeds: by name, then by seed."""
+    made: dict[str, dict[str, float]] = {}
+    for seed in sorted(by_seed):
+        for name, value in by_seed[seed].get("bins", {}).items():
+            made.setdefault(name, {})[str(seed)] = float(value)
+    return made
 
 
 def _interval(results: Sequence[Mapping[str, Any]]) -> tuple[float, float]:
