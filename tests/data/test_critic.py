@@ -1,9 +1,12 @@
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from saywhy.data import load_dataset
 from saywhy.errors import OptionError
+from tests.data.mini import write_jsonl
 
 
 @pytest.mark.parametrize("source", ["planted-nli", "planted-choices"])
@@ -27,6 +30,19 @@ def test_choices_meet_explanations_of_the_same_answer() -> None:
     answers = [e.choices[int(e.label)] for e in examples]  # type: ignore[arg-type]
     common = [i for i, a in enumerate(answers) if answers.count(a) > 1]
     assert all(answers[i] in pairs[2 * i + 1].texts[1].split(": ", 1)[1] for i in common)
+
+
+def test_a_sentence_given_for_several_examples_is_no_other_one(tmp_path: Path) -> None:
+    question = {"choices": ["fridge", "oven"], "answer": 0, "concept": "milk"}
+    said = ["It is cold.", "It is cold.", "It is cold.", "Rivers flow."]
+    rows = [{**question, "id": str(i), "question": f"Where, {i}?", "explanation": s} for i, s in enumerate(said)]
+    write_jsonl(tmp_path / "cose" / "v1.11_train.jsonl.gz", rows)
+    pairs = load_dataset("critic-pairs", source="cose", root=str(tmp_path))["train"]
+    by_label = {label: [p.texts[1] for p in pairs if p.label == label] for label in ("yes", "no")}
+    assert by_label["yes"] == [f"fridge: {s}" for s in said]
+    assert by_label["no"] == ["fridge: Rivers flow."] * 3 + ["fridge: It is cold."]
+    write_jsonl(tmp_path / "cose" / "v1.11_train.jsonl.gz", rows[:2])
+    assert [p.label for p in load_dataset("critic-pairs", source="cose", root=str(tmp_path))["train"]] == ["yes"] * 2
 
 
 def test_explanations_alone() -> None:

@@ -9,6 +9,7 @@ import pytest
 
 from saywhy.data.yaml12 import read_yaml_lines
 from saywhy.studies import run_study
+from saywhy.studies.cells import Cell
 from saywhy.studies.run import plan_study
 from tests.studies.shipped import FOLDER, cut, name_of
 
@@ -87,6 +88,33 @@ def test_nothing_is_trained_or_selected_on_what_is_reported(path: Path) -> None:
             for other in document["train"].values():
                 if isinstance(other["data"], dict) and other["data"]["name"] == data["name"]:
                     assert other["data"].get("options", {}).get("dev_share") == share
+
+
+@pytest.mark.parametrize("path", FILES, ids=name_of)
+def test_the_scale_paper_leaves_nothing_out(path: Path) -> None:
+    plan, _ = plan_study(path, scale="paper")
+    for cell in plan.cells:
+        # SMaT learns from few texts in its own paper too.
+        assert cell.config["data"]["limit"] == (2000 if few(cell) else None), cell.title
+
+
+def few(cell: Cell) -> bool:
+    return cell.config.get("objective") == "smat" and cell.config["data"]["name"] != "eraser-movies"
+
+
+@pytest.mark.parametrize("scale", ["quick", "paper"])
+@pytest.mark.parametrize(
+    ("name", "first", "own"),
+    [
+        ("mpii-table2", "mpii-table1-nli", set()),
+        ("mpii-table3", "mpii-table1-nli", {"reader"}),
+        ("mpii-figure5", "mpii-table1-cqa", set()),
+    ],
+)
+def test_in_one_folder_nothing_is_trained_twice(name: str, first: str, own: set[str], scale: str) -> None:
+    there, here = (plan_study(FOLDER / f"{study}.yaml", scale=scale)[0].cells for study in (first, name))
+    known = {cell.name for cell in there}
+    assert {cell.facts["model"] for cell in here if cell.kind == "train" and cell.name not in known} == own
 
 
 @pytest.mark.slow

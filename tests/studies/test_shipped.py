@@ -39,4 +39,4 @@ def test_they_can_be_planned_and_have_the_rows_of_the_paper(path: Path, scale: s
     plan, _ = plan_study(path, scale=scale)
     assert plan.study.study == path.stem
     known = {name for cell in plan.cells if cell.kind == "evaluate" for name in names_in(cell)}
-    assert keys_of((document.get("paper") or {}).get("values", {})) <= known
+    assert keys_of(plan.study.paper.values if plan.study.paper else {}) <= known

@@ -90,7 +90,13 @@ class CriticPairs(_Derived):
             own = rng.choice(example.explanations)
             told = [("yes", own)]
             if others:
-                told.append(("no", rng.choice(examples[rng.choice(others)].explanations)))
+                other = rng.choice(examples[rng.choice(others)].explanations)
+                if other == own:  # a sentence that was given for several examples
+                    unlike = [e for j in others for e in examples[j].explanations if e != own]
+                    unlike = unlike or [e for x in examples for e in x.explanations if e != own]
+                    other = rng.choice(unlike) if unlike else own
+                if other != own:
+                    told.append(("no", other))
             for answer, sentence in told:
                 yield Example(
                     critic_texts(example, label, sentence), answer, id=f"{example.id}-{answer}", source=example.source
