@@ -93,3 +93,23 @@ def test_alignments_and_their_report(model: str, data: str, tmp_path: Path, caps
     shown = page.read_text()
     assert "aorc" in shown
     assert "co-attention" in shown
+
+
+def test_frames_of_your_own_guide(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    zoo.pair_classifier("decomposable-attention").save(tmp_path / "model")
+    (tmp_path / "pairs.tsv").write_text("premise\thypothesis\tlabel\nYou sleep\tYou run\tneutral\n")
+    frame = {"predicate": [4, 7], "roles": [["ARG0", 0, 3]]}
+    rows = [{"text": text, "frames": [frame]} for text in ("You sleep", "You run")]
+    frames = tmp_path / "frames.jsonl"
+    frames.write_text("\n".join(map(json.dumps, rows)))
+    arguments = [str(tmp_path / "model"), "--data", str(tmp_path / "pairs.tsv"), "--split", "all"]
+    arguments += ["--metrics", "accuracy", "--option", f"guide={frames}", "--json"]
+    code, out, err = run(capsys, *arguments)
+    assert code == 0, err
+    assert json.loads(out)["results"][0]["variant"]["guide"] == str(frames)
+    frames.write_text(json.dumps({**rows[0], "frames": [{**frame, "predicate": [4, 70]}]}))
+    code, out, err = run(capsys, *arguments)
+    assert (code, out) == (2, "")
+    assert "frames.jsonl:1 (field 'predicate'): the span [4, 70]" in " ".join(err.split()).replace(
+        "frames. ", "frames."
+    )

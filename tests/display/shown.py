@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import re
+from collections.abc import Sequence
 from html.parser import HTMLParser
 
 from saywhy.types import Alignments, Explanation, FreeText, Header, Rationale, Word, WordScores
@@ -37,6 +38,23 @@ def all_kinds(text: str = "a store", other: str = "a car") -> list[Explanation]:
         Alignments(top, premise=one, hypothesis=two, scores=grid, phrases=((text, other, 0.9),)),
         FreeText(top, sentence=f"because {text}", steps=((0.6, 0.4), (0.3, 0.7), (0.1, 0.9))),
     ]
+
+
+def boxed(premise: str, hypothesis: str, boxes: Sequence[tuple[int, int, int, int]]) -> Alignments:
+    """A rationale of these boxes, the first of which has the score 0.9, the next 0.8 and so on; all else is 0."""
+    one, two = words(premise), words(hypothesis, 1)
+    table = [[0.0] * len(two) for _ in one]
+    phrases = []
+    for place, (top, bottom, left, right) in enumerate(boxes):
+        score = 0.9 - place / 10
+        for row in table[top : bottom + 1]:
+            row[left : right + 1] = [score] * (right + 1 - left)
+        first = premise[one[top].start : one[bottom].end]
+        phrases.append((first, hypothesis[two[left].start : two[right].end], score))
+    chosen = tuple(tuple(s > 0 for s in row) for row in table)
+    return Alignments(
+        header(premise, hypothesis), one, two, tuple(map(tuple, table)), chosen, tuple(phrases), tuple(boxes)
+    )
 
 
 class Reader(HTMLParser):

@@ -11,7 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from saywhy.display import example_rich, explanation_html, explanation_rich, field_names, visible, words_html
+from saywhy.display import STYLE, example_rich, explanation_html, explanation_rich, field_names, visible, words_html
+from saywhy.display.colours import COLOURS
 from saywhy.display.fragment import BLUE, ORANGE, STRONGEST_ALPHA
 from saywhy.display.parts import level_of, segments
 from saywhy.errors import InputError
@@ -25,7 +26,7 @@ from saywhy.types import (
     WordScores,
     explanation_from_dict,
 )
-from tests.display.shown import all_kinds, header, printed, read, scored, words
+from tests.display.shown import all_kinds, boxed, header, printed, read, scored, words
 
 NASTY = "<script>alert('x')</script> \"q\" & 'a' 👩‍👩‍👧 שלום\u202e  tab\t\nnul\x00esc\x1b[31m \ud800"
 
@@ -178,7 +179,31 @@ def test_alignments_draw_boxes_around_phrases() -> None:
     ]
     assert cells[5]["title"] == "store / car: +0.900"
     assert "a store ↔ a car" in explanation_html(pair)
-    assert "store  ▒▒ ██" in printed(pair, color_system=None)
+
+
+def test_boxes_have_the_colours_and_numbers_of_the_links() -> None:
+    page = explanation_html(boxed("two men walk", "the girl sleeps", ((0, 0, 0, 0), (1, 2, 1, 2))))
+    table = re.search(r"<tbody>(.*?)</tbody>", page)
+    assert table is not None
+    cells = re.findall(r'<td(?: class="([^"]*)")? title="[^"]*">(.*?)</td>', table[1])
+    hues = [[name for name in classes.split() if name[0] == "k"] for classes, _ in cells]
+    assert hues == [["k0"], [], [], [], ["k1"], ["k1"], [], ["k1"], ["k1"]]
+    # A box has its number once, in its first cell.
+    assert [inner for _, inner in cells] == ["<b>1</b>", "", "", "", "<b>2</b>", "", "", "", ""]
+    drawn = re.findall(r'stroke="(#\w+)" stroke-width="3"/><text [^>]*>(\d)</text>', page)
+    assert drawn == [(COLOURS[0], "1"), (COLOURS[1], "2")]
+    for i, colour in enumerate(COLOURS):
+        assert f".saywhy .k{i}{{--k:{colour}}}" in STYLE
+    assert re.findall(r'<span class="sw-n (k\d)">(\d)</span> <bdi>(.*?)</bdi>', page) == [
+        ("k0", "1", "two ↔ the"),
+        ("k1", "2", "men walk ↔ girl sleeps"),
+    ]
+
+
+def test_pairs_against_are_listed_without_a_number() -> None:
+    one, two = words("a b"), words("c", 1)
+    page = explanation_html(Alignments(header("a b", "c"), one, two, scores=((0.5,), (-1.0,))))
+    assert '<span class="sw-n k0">1</span> <bdi>a ↔ c</bdi>\xa0+0.500 · <bdi>b ↔ c</bdi>\xa0−1.000' in page
 
 
 def test_a_large_matrix_is_cut_and_says_so() -> None:
@@ -186,7 +211,7 @@ def test_a_large_matrix_is_cut_and_says_so() -> None:
     grid = tuple(tuple(float(i == 150 and j == 99) for j in range(100)) for i in range(200))
     page = explanation_html(Alignments(header("p " * 200, "h " * 100), premise=one, hypothesis=two, scores=grid))
     assert "strongest 60 of 200 rows and 60 of 100 columns" in page
-    assert 'class="f9" title="p / h: +1.000"' in page
+    assert 'class="f9 bx k0 bt bb bl br" title="p / h: +1.000"><b>1</b>' in page
 
 
 def test_free_text_says_when_the_label_settled() -> None:

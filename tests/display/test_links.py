@@ -3,9 +3,11 @@ from __future__ import annotations
 from dataclasses import replace
 from xml.etree import ElementTree
 
-from saywhy.display import explanation_rich
+import pytest
+
+from saywhy.display import explanation_html, explanation_rich
 from saywhy.display.links import links_svg
-from saywhy.types import Alignments, Header, Word
+from saywhy.types import Alignments, Header, Span, Word
 from tests.display.shown import printed
 
 
@@ -38,7 +40,6 @@ def test_selected_alignments_are_linked_boxed_and_told() -> None:
     shown = printed(explanation_rich(why))
     assert "Two men ↔ The men +0.850" in shown
     assert "5 of 12 word pairs selected" in shown
-    assert [line.count("██") for line in shown.splitlines() if "██" in line] == [2, 2, 1]
     widths = {text.text: float(text.get("textLength", "0")) for text in drawn.iter("text")}
     assert widths["men"] > widths["The"]  # by the shapes of letters, not by their number
     nothing = replace(why, selected=((False,) * 3,) * 4, phrases=(), boxes=())
@@ -46,3 +47,23 @@ def test_selected_alignments_are_linked_boxed_and_told() -> None:
     assert "pairs: none" in printed(explanation_rich(nothing))
     scored = replace(why, selected=(), phrases=(), boxes=(), fidelity=None, empty=None, kept=None)
     assert links_svg(scored).count("<title>") == 5
+
+
+def test_gold_words_stay_underlined_where_links_are_drawn() -> None:
+    why = chosen_alignments()
+    gold = [Span(0, 4, 13), Span(1, 8, 13), Span(1, 90, 95)]
+    page = explanation_html(why, gold=gold)
+    drawn = ElementTree.fromstring(links_svg(why, gold))
+    assert links_svg(why, gold) in page
+    words = [text for text in drawn.iter("text") if text.get("textLength")]
+    lines = [path.get("d", "") for path in drawn.iter("path") if path.get("class") == "sw-gold"]
+    start = {text.text: float(text.get("x", "0")) for text in words}
+    end = {text.text: start[text.text] + float(text.get("textLength", "0")) for text in words}
+    edges = [tuple(map(float, line.lstrip("M").replace("H", " ").split())) for line in lines]
+    # One line under "men <walk", one under "sleep"; the last span is outside the text.
+    assert [(a, b) for a, _, b in edges] == [
+        (pytest.approx(float(words[1].get("x", "0"))), pytest.approx(end["walk"], abs=1)),
+        (pytest.approx(start["sleep"]), pytest.approx(end["sleep"], abs=1)),
+    ]
+    assert [y for _, y, _ in edges] == [float(text.get("y", "0")) + 4 for text in (words[1], words[-1])]
+    assert "sw-gold" not in links_svg(why)

@@ -60,6 +60,7 @@ EXPECTED = {
     "log-odds": (0.0, None),
     "flip-rate": (0.0, None),
     "fidelity": (None, 0.0),
+    "label-kept": (None, 1.0),
     "compactness": (0.0, 100.0),
     "contiguity": (0.0, 0.0),
     "token-f1": (0.0, None),

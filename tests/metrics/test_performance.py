@@ -1,13 +1,17 @@
 from __future__ import annotations
 
+import json
+import os
+
 import numpy as np
 import pytest
 from sklearn.metrics import f1_score
 
 import saywhy
-from saywhy.errors import DataError, InputError
+from saywhy.errors import DataError, InputError, LoadError
 from saywhy.metrics import Accuracy, MacroF1, Workbench
-from saywhy.metrics.accuracy import _matches
+from saywhy.metrics.accuracy import _frames, _matches
+from saywhy.models.alignment_space import AlignmentSpace
 from saywhy.types import Example, Span
 from tests import zoo
 
@@ -104,3 +108,57 @@ def test_answers_are_found_whatever_case_articles_and_marks():
     assert not _matches("king", example)
     with pytest.raises(DataError, match="needs labelled examples"):
         MacroF1().check(Workbench(model, [right]))
+
+
+def frames(path, *places):
+    """A file of frames of the two texts below, whose walkers stand at these places."""
+    rows = [
+        {"text": text, "frames": [{"predicate": list(verb), "roles": [["ARG0", *agent], ["ARG1", *patient]]}]}
+        for text, (agent, verb, patient) in zip(GUIDED, places, strict=True)
+    ]
+    path.write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
+    return str(path)
+
+
+GUIDED = ("people walk car", "passengers walk film")
+RIGHT = (((0, 6), (7, 11), (12, 15)), ((0, 10), (11, 15), (16, 20)))
+SWAPPED = (RIGHT[0], tuple(reversed(RIGHT[1])))
+
+
+@pytest.mark.parametrize("metric", ["accuracy", "macro-f1"])
+@pytest.mark.parametrize("places", [RIGHT, SWAPPED])
+def test_frames_in_a_file_guide(metric, places, tmp_path):
+    model = zoo.pair_classifier("decomposable-attention")
+    guide = frames(tmp_path / "frames.jsonl", *places)
+    allowed = np.eye(3) if places is RIGHT else np.fliplr(np.eye(3))
+    space = AlignmentSpace(model, [Example(GUIDED)])
+    said = space.probabilities(np.zeros(1, dtype=int), allowed.reshape(1, -1))[0].argmax()
+    for at, label in enumerate(model.labels):
+        (result,) = saywhy.evaluate(model, [Example(GUIDED, label)], metrics=metric, guide=guide).results
+        assert (result.value > 0) == (at == said)
+        assert result.variant["guide"] == guide
+
+
+def test_a_file_of_frames_is_read_again_when_it_has_changed(tmp_path):
+    path = tmp_path / "frames.jsonl"
+    found = []
+    for time, places in enumerate((RIGHT, SWAPPED)):
+        guide = frames(path, *places)
+        os.utime(path, ns=(0, time))
+        assert _frames(guide) is _frames(guide)
+        found.append(_frames(guide)([GUIDED[1]]))
+    assert found[0] != found[1]
+
+
+def test_a_file_of_frames_is_checked_first(tmp_path):
+    model = zoo.pair_classifier("decomposable-attention")
+    guide = frames(tmp_path / "frames.json", *RIGHT)
+    with pytest.raises(DataError, match=r"frames.json:2: not valid JSON at column 1"):
+        Accuracy(guide=guide).check(Workbench(model, [Example(GUIDED, "neutral")]))
+    guide = frames(tmp_path / "frames.jsonl", *RIGHT)
+    with pytest.raises(DataError, match=r"frames.jsonl: no frames of 'people run'"):
+        Accuracy(guide=guide).check(Workbench(model, [Example(("people run", GUIDED[1]), "neutral")]))
+    with pytest.raises(DataError, match=r"nowhere.jsonl: no such file"):
+        Accuracy(guide="nowhere.jsonl").check(Workbench(model, [Example(GUIDED, "neutral")]))
+    with pytest.raises(LoadError, match="holds no tagger of roles"):
+        saywhy.evaluate(model, [Example(GUIDED, "neutral")], metrics=Accuracy(guide=str(tmp_path)))

@@ -44,8 +44,8 @@ def test_names():
     expected = (
         "accuracy aorc attack-success auprc auroc bleu compactness comprehensiveness consistency contiguity "
         "critic-score exact-inc fidelity flip-rate important-tokens inter-rep iou-f1 label-accuracy "
-        "label-follows lipschitz log-odds loo-correlation macro-f1 max-f1 method-jaccard model-jaccard perplexity "
-        "rationale-accuracy rationale-cross-entropy sensitivity similarity "
+        "label-follows label-kept lipschitz log-odds loo-correlation macro-f1 max-f1 method-jaccard model-jaccard "
+        "perplexity rationale-accuracy rationale-cross-entropy sensitivity similarity "
         "simulatability soft-inc sufficiency token-f1 token-precision token-recall "
         "truth"
     )

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from saywhy.data import load_dataset
 from saywhy.reports.study import write_study
 from saywhy.studies import run_study
+from saywhy.studies.cells import Cell
 from saywhy.studies.plan import make_plan
 from saywhy.studies.schema import StudyError, read_study
 from tests import zoo
@@ -129,3 +132,29 @@ def test_mistakes_about_taggers_are_named(tagged: dict[str, Any], changes: dict[
     steps = {name: {"data": tagged["taggers"]["roles"]["data"], **step} for name, step in changes["taggers"].items()}
     with pytest.raises(StudyError, match=message):
         make_plan(*read_study({**tagged, "taggers": steps})[:2])
+
+
+def test_frames_in_a_file_are_part_of_the_cell(tmp_path: Path) -> None:
+    given = study()
+    given["train"] = {"nli": {"data": DATA, "model": "decomposable-attention", "options": {"epochs": 1}}}
+    texts = {text for example in load_dataset("planted-nli", split="test", **DATA["options"]) for text in example.texts}
+    frames = tmp_path / "frames.jsonl"
+    metrics = ["accuracy", {"name": "accuracy", "options": {"guide": str(frames)}, "label": "guided"}]
+    given["evaluate"] = {"overlap": {"model": "nli", "data": {**DATA, "split": "test"}, "metrics": metrics}}
+
+    def planned(*rows: dict[str, Any]) -> Cell:
+        frames.write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
+        return make_plan(*read_study(given)[:2]).cells[-1]
+
+    rows = [{"text": text, "frames": []} for text in sorted(texts)]
+    cell = planned(*rows)
+    plain, guided = cell.config["metrics"]
+    assert "content" not in plain
+    assert guided["options"] == {"guide": str(frames)}
+    assert planned(*rows).name == cell.name
+    changed = {**rows[0], "frames": [{"predicate": [0, 3], "roles": [["ARG0", 4, 6]]}]}
+    assert planned(changed, *rows[1:]).name != cell.name
+    with pytest.raises(StudyError, match=r"'accuracy' cannot apply to planted-nli: .*frames.jsonl: no frames of '"):
+        planned(*rows[:2])
+    with pytest.raises(StudyError, match=r"frames.jsonl:2 \(field 'frames'\): the field is missing"):
+        planned(rows[0], {"text": "x"})

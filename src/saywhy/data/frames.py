@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
+from saywhy.data.files import read_rows
+from saywhy.data.rows import Row
 from saywhy.types import Example, Word
 
-__all__ = ["Frame", "frames_of", "role_mask"]
+__all__ = ["Frame", "frames_of", "read_frames", "role_mask"]
 
 _ENDINGS = ("ing", "ied", "ies", "ed", "en", "es", "s", "e")
 
@@ -40,6 +44,42 @@ def frames_of(example: Example) -> tuple[Frame, ...]:
         if roles:
             found.append(Frame(tuple(places[predicate["token"]]), tuple(roles)))
     return tuple(found)
+
+
+def read_frames(path: str | os.PathLike[str]) -> dict[str, tuple[Frame, ...]]:
+    """Frames that you made yourself, by text: JSON Lines, or a JSON list of the same objects.
+
+    Places are counted in characters, half open; a text in which nothing is guided has an empty list::
+
+        {"text": "Ann saw Bob", "frames": [{"predicate": [4, 7], "roles": [["ARG0", 0, 3], ["ARG1", 8, 11]]}]}
+        {"text": "Good morning!", "frames": []}
+
+    Raises:
+        DataError: a field that is missing or of another kind, a place outside the text, a text that comes twice with
+            different frames; names file and line (in a list, the number of the object).
+    """
+    found: dict[str, tuple[Frame, ...]] = {}
+    lines: dict[str, int | None] = {}
+    for row in read_rows(path):
+        text = row.text("text")
+        frames = tuple(_frame(inner, len(text)) for inner in row.rows("frames"))
+        if found.setdefault(text, frames) != frames:
+            raise row.error(f"the text has other frames in line {lines[text]}", "frames")
+        lines.setdefault(text, row.line)
+    return found
+
+
+def _frame(row: Row, length: int) -> Frame:
+    roles = []
+    for item in row.sequence("roles"):
+        if not isinstance(item, list) or len(item) != 3 or not isinstance(item[0], str) or not item[0]:
+            raise row.error(f"expected roles [name, start, end], found {item!r:.60}", "roles")
+        roles.append((item[0], *_place(row, "roles", item[1:], length)))
+    return Frame(_place(row, "predicate", row.value("predicate"), length), tuple(roles))
+
+
+def _place(row: Row, field: str, value: Any, length: int) -> tuple[int, int]:
+    return row.with_values({field: [value]}).pairs(field, length)[0]
 
 
 def role_mask(

@@ -9,24 +9,26 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from html import escape
 
+from saywhy.display.colours import COLOURS
 from saywhy.display.links import links_svg
 from saywhy.display.parts import (
     LEVELS,
     STRONG,
-    boxes_of,
+    Link,
     check_lengths,
     evolution,
     level_of,
+    links_of,
     margins,
     marked_names,
     number,
+    opposed_pairs,
     peak,
     quoted,
     rationale_sentence,
     segments,
     settles,
     strongest,
-    strongest_pairs,
     visible,
 )
 from saywhy.display.verdict import judgement, verdict_sentences
@@ -44,6 +46,23 @@ _SHADES = "".join(
     f".saywhy .{name}{level}{{background:rgba({r},{g},{b},{STRONGEST_ALPHA * level / LEVELS:.2f})}}"
     for name, (r, g, b) in (("f", BLUE), ("a", ORANGE))
     for level in range(1, LEVELS + 1)
+)
+_HUES = "".join(f".saywhy .k{i}{{--k:{colour}}}" for i, colour in enumerate(COLOURS))
+# The edges of boxes are drawn inside their cells, so that neighbours keep their own colours; what leaves shadows out,
+# as printers may, has lines.
+_EDGES = (
+    ("bt", "--t:2px", "top"),
+    ("bb", "--b:-2px", "bottom"),
+    ("bl", "--l:2px", "left"),
+    ("br", "--r:-2px", "right"),
+)
+_BOXES = (
+    ".saywhy .sw-matrix td.bx{box-shadow:inset 0 var(--t,0px) var(--k),inset 0 var(--b,0px) var(--k),"
+    "inset var(--l,0px) 0 var(--k),inset var(--r,0px) 0 var(--k)}"
+    + "".join(f".saywhy .sw-matrix td.{name}{{{size}}}" for name, size, _ in _EDGES)
+    + "@media print,(forced-colors:active){"
+    + "".join(f".saywhy .sw-matrix td.{name}{{border-{side}:2px solid}}" for name, _, side in _EDGES)
+    + "}"
 )
 STYLE = (
     ".saywhy{line-height:1.5;max-width:60rem}"
@@ -65,12 +84,12 @@ STYLE = (
     ".saywhy .sw-matrix thead th{writing-mode:vertical-rl;transform:rotate(180deg);text-align:start;padding:.4em 0}"
     ".saywhy .sw-matrix td{width:1.7em;min-width:1.7em;height:1.7em;padding:0;border:1px solid rgba(128,128,128,.25)}"
     ".saywhy .sw-matrix thead td{border:0}"
-    ".saywhy .sw-matrix td.bt{border-top:2px solid}.saywhy .sw-matrix td.bb{border-bottom:2px solid}"
-    ".saywhy .sw-matrix td.bl{border-left:2px solid}.saywhy .sw-matrix td.br{border-right:2px solid}"
+    ".saywhy .sw-matrix td b{display:block;text-align:center;font-size:.85em;line-height:1}"
+    ".saywhy .sw-n{border:2px solid var(--k);border-radius:.3em;padding:0 .3em;font-weight:650}"
     ".saywhy .sw-quote{font-size:1.1em;margin:.4em 0;padding-inline-start:.8em;border-inline-start:3px solid}"
     ".saywhy .sw-more ol{display:flex;flex-wrap:wrap;gap:0 1em;list-style:none;margin:.3em 0;padding:0}"
     ".saywhy dl{display:grid;grid-template-columns:max-content 1fr;gap:.1em 1em;margin:.4em 0}"
-    ".saywhy dd{margin:0;overflow-wrap:anywhere}.saywhy summary{cursor:pointer}" + _SHADES
+    ".saywhy dd{margin:0;overflow-wrap:anywhere}.saywhy summary{cursor:pointer}" + _SHADES + _HUES + _BOXES
 )
 
 
@@ -132,7 +151,7 @@ def explanation_html(explanation: Explanation, *, gold: Sequence[Span] = (), com
     parts = [f'<p class="sw-head">{_headline(header, compact)}</p>']
     if isinstance(explanation, WordScores):
         parts.append(words_html(fields, explanation.words, explanation.scores, gold=gold, names=names))
-        parts.append(_top_html(strongest(explanation.words, explanation.scores)))
+        parts.append(_top_html([(*item, 0) for item in strongest(explanation.words, explanation.scores)]))
         if not compact:
             parts.append(_key(header.target, explanation.scores))
         parts.append(_all_scores(explanation))
@@ -142,17 +161,7 @@ def explanation_html(explanation: Explanation, *, gold: Sequence[Span] = (), com
         share = f"{sum(chosen)} of {len(chosen)} words selected"
         parts.append(f'<p class="sw-top">{share}</p>')
     elif isinstance(explanation, Alignments):
-        words, strength = margins(explanation)
-        links = links_svg(explanation)
-        parts.append(links or words_html(fields, words, strength, gold=gold, names=names))
-        rows, columns = [w.text for w in explanation.premise], [w.text for w in explanation.hypothesis]
-        boxes = boxes_of(explanation)
-        label = "scores of word pairs, premise by hypothesis"
-        parts.append(_matrix(rows, columns, explanation.scores, peak(strength), boxes, label))
-        phrases = ((f"{a} ↔ {b}", s) for a, b, s in explanation.phrases)
-        parts.append(_top_html([*phrases] or ([] if explanation.selected else strongest_pairs(explanation, 5))))
-        if sentence := rationale_sentence(explanation):
-            parts.append(f'<p class="sw-top">{safe(sentence)}</p>')
+        parts += _alignments(explanation, names, gold)
     elif isinstance(explanation, FreeText):
         parts.append(words_html(fields, names=names, gold=gold))
         sentence = safe(explanation.sentence)
@@ -166,6 +175,25 @@ def explanation_html(explanation: Explanation, *, gold: Sequence[Span] = (), com
     parts.append(_details(explanation))
     style = "" if compact else f"<style>{STYLE}</style>"
     return f'<div class="saywhy">{style}{"".join(parts)}</div>'
+
+
+def _alignments(explanation: Alignments, names: Sequence[str], gold: Sequence[Span]) -> list[str]:
+    """The linked sentences (or the texts, where nothing is linked), the table with boxes, and the pairs by number."""
+    words, strength = margins(explanation)
+    links = links_of(explanation)
+    fields = explanation.header.texts + explanation.header.choices
+    sentences = links_svg(explanation, gold) or words_html(fields, words, strength, gold=gold, names=names)
+    rows, columns = [w.text for w in explanation.premise], [w.text for w in explanation.hypothesis]
+    label = "scores of word pairs, premise by hypothesis"
+    table = _matrix(rows, columns, explanation.scores, peak(strength), links, label)
+    numbered = [(link.text, link.score, link.number) for link in links]
+    listed = _top_html([*numbered, *((text, score, 0) for text, score in opposed_pairs(explanation))])
+    told = rationale_sentence(explanation)
+    return [sentences, table, listed, *([f'<p class="sw-top">{safe(told)}</p>'] if told else [])]
+
+
+def _hue(number: int) -> str:
+    return f"k{(number - 1) % len(COLOURS)}"
 
 
 def _classes(level: int) -> list[str]:
@@ -188,10 +216,15 @@ def _headline(header: Header, compact: bool) -> str:
     return f"<b>{safe(header.method)}</b> for <b>{safe(header.target)}</b>{against}{said}"
 
 
-def _top_html(items: Sequence[tuple[str, float]]) -> str:
+def _top_html(items: Sequence[tuple[str, float, int]]) -> str:
+    """The strongest by name, with scores, and with numbers where these are above 0."""
     if not items:
         return '<p class="sw-top">No word stands out: all scores are equal to zero or nearly so.</p>'
-    listed = " · ".join(f"<bdi>{safe(quoted(text))}</bdi>\u00a0{number(score)}" for text, score in items)
+    listed = " · ".join(
+        (f'<span class="sw-n {_hue(n)}">{n}</span> ' if n else "")
+        + f"<bdi>{safe(quoted(text))}</bdi>\u00a0{number(score)}"
+        for text, score, n in items
+    )
     return f'<p class="sw-top">Strongest: {listed}</p>'
 
 
@@ -214,24 +247,26 @@ def _matrix(
     columns: Sequence[str],
     values: Sequence[Sequence[float]],
     top: float,
-    boxes: Sequence[tuple[int, int, int, int]],
+    links: Sequence[Link],
     label: str,
 ) -> str:
-    """A table of coloured cells; a large one shows its strongest rows and columns and says so."""
+    """A table of coloured cells, links boxed with their numbers; a large one shows its strongest lines and says so."""
     across = [[values[i][j] for i in range(len(rows))] for j in range(len(columns))]
     kept_rows, kept_columns = _strongest_lines(values), _strongest_lines(across)
     head = "".join(f'<th scope="col">{safe(columns[j])}</th>' for j in kept_columns)
     body = []
+    numbered: set[int] = set()
     for i in kept_rows:
         cells = []
         for j in kept_columns:
             classes = [c for c in _classes(level_of(values[i][j], top)) if c not in ("st", "ag")]
-            for t, b, left, r in boxes:
-                if t <= i <= b and left <= j <= r:
-                    edges = (("bt", i == t), ("bb", i == b), ("bl", j == left), ("br", j == r))
-                    classes += [name for name, there in edges if there]
-            style = f' class="{" ".join(dict.fromkeys(classes))}"' if classes else ""
-            cells.append(f'<td{style} title="{safe(rows[i])} / {safe(columns[j])}: {number(values[i][j])}"></td>')
+            own, edges = _boxed(links, i, j)
+            inner = f"<b>{own}</b>" if own and own not in numbered else ""
+            numbered.add(own)
+            classes += edges
+            style = f' class="{" ".join(classes)}"' if classes else ""
+            title = f"{safe(rows[i])} / {safe(columns[j])}: {number(values[i][j])}"
+            cells.append(f'<td{style} title="{title}">{inner}</td>')
         body.append(f'<tr><th scope="row">{safe(rows[i])}</th>{"".join(cells)}</tr>')
     cut = ""
     if len(kept_rows) < len(rows) or len(kept_columns) < len(columns):
@@ -239,6 +274,18 @@ def _matrix(
         cut = f'<p class="sw-note">The table shows the strongest {shown}.</p>'
     table = f'<table class="sw-matrix"><thead><tr><td></td>{head}</tr></thead><tbody>{"".join(body)}</tbody></table>'
     return f'<div class="sw-scroll" role="region" tabindex="0" aria-label="{safe(label)}">{table}</div>{cut}'
+
+
+def _boxed(links: Sequence[Link], i: int, j: int) -> tuple[int, list[str]]:
+    """The number of the first link whose box a cell lies in (0: none), and classes for its hue and its edges."""
+    for link in links:
+        if link.box is None:
+            continue
+        top, bottom, left, right = link.box
+        if top <= i <= bottom and left <= j <= right:
+            at = (("bt", i == top), ("bb", i == bottom), ("bl", j == left), ("br", j == right))
+            return link.number, ["bx", _hue(link.number), *(name for name, there in at if there)]
+    return 0, []
 
 
 def _strongest_lines(values: Sequence[Sequence[float]]) -> list[int]:

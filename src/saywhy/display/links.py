@@ -6,15 +6,16 @@ from collections.abc import Sequence
 from html import escape
 from unicodedata import east_asian_width
 
-from saywhy.display.parts import finite, linked_boxes, number, peak, visible
-from saywhy.types import Alignments, Word
+from saywhy.display.colours import colour_of
+from saywhy.display.parts import finite, links_of, number, peak, visible
+from saywhy.types import Alignments, Span, Word
 
 __all__ = ["links_svg"]
 
-# Okabe and Ito's colours, which people with any kind of colour vision tell apart; numbers say the same.
-COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00", "#8a6d00", "#7f7f7f")
 SIZE, GAP, MARGIN = 15, 7, 6
-TOP, BOTTOM, HEIGHT = 20, 126, 144
+TOP, BOTTOM, HEIGHT = 20, 130, 148
+# From a sentence's baseline to the links' ends: below the premise and its underlines, above the hypothesis.
+BELOW, ABOVE, UNDER = 10, 17, 4
 # Widths in font sizes, as sans-serif fonts mostly have them; what is not listed is a letter of middling width.
 LETTER, CAPITAL, WIDE = 0.56, 0.66, 1.0
 WIDTHS = {
@@ -27,37 +28,33 @@ WIDTHS = {
 LONGEST = 80
 
 
-def links_svg(explanation: Alignments) -> str:
+def links_svg(explanation: Alignments, gold: Sequence[Span] = ()) -> str:
     """The links as an inline SVG in the page's own ink; nothing where there is nothing to link, or too many words.
 
     Each phrase pair (or, where a method selects none, each of the strongest word pairs) has a colour and a number. The
-    bands are as strong as the scores.
+    bands are as strong as the scores. Words of gold spans are underlined.
     """
-    boxes = linked_boxes(explanation)
-    if not boxes or max(len(explanation.premise), len(explanation.hypothesis)) > LONGEST:
+    links = [(link, link.box) for link in links_of(explanation) if link.box is not None]
+    if not links or max(len(explanation.premise), len(explanation.hypothesis)) > LONGEST:
         return ""
     above, below = _places(explanation.premise), _places(explanation.hypothesis)
     width = max(above[-1][1], below[-1][1]) + MARGIN
-    top = peak([score for _, score in boxes]) or 1.0
+    top = peak([link.score for link, _ in links]) or 1.0
+    high, low, middle = TOP + BELOW, BOTTOM - ABOVE, (TOP + BOTTOM) / 2
     parts = []
-    for i, ((first, last, left, right), score) in enumerate(boxes):
-        colour, strength = COLOURS[i % len(COLOURS)], 0.15 + 0.35 * abs(finite(score)) / top
+    for link, (first, last, left, right) in links:
+        colour, strength = colour_of(link.number), 0.15 + 0.35 * abs(finite(link.score)) / top
         a, b, c, d = above[first][0], above[last][1], below[left][0], below[right][1]
-        middle = (TOP + BOTTOM) / 2
         path = (
-            f"M{a:.0f} {TOP + 6}C{a:.0f} {middle:.0f} {c:.0f} {middle:.0f} {c:.0f} {BOTTOM - 17}L{d:.0f} {BOTTOM - 17}"
-            f"C{d:.0f} {middle:.0f} {b:.0f} {middle:.0f} {b:.0f} {TOP + 6}Z"
+            f"M{a:.0f} {high}C{a:.0f} {middle:.0f} {c:.0f} {middle:.0f} {c:.0f} {low}L{d:.0f} {low}"
+            f"C{d:.0f} {middle:.0f} {b:.0f} {middle:.0f} {b:.0f} {high}Z"
         )
-        phrases = " ↔ ".join(
-            " ".join(w.text for w in words)
-            for words in (explanation.premise[first : last + 1], explanation.hypothesis[left : right + 1])
-        )
-        title = f"<title>{_safe(phrases)}: {number(score)}</title>"
-        at, size = (a + b + c + d) / 4, f'font-size="{SIZE - 4}"'
+        title = f"<title>{_safe(link.text)}: {number(link.score)}</title>"
+        at, font = (a + b + c + d) / 4, f'font-size="{SIZE - 4}" font-weight="650"'
         parts.append(
             f'<g><path d="{path}" fill="{colour}" fill-opacity="{strength:.2f}" stroke="{colour}"/>'
-            f'<path d="M{a:.0f} {TOP + 6}H{b:.0f}M{c:.0f} {BOTTOM - 17}H{d:.0f}" stroke="{colour}" stroke-width="3"/>'
-            f'<text x="{at:.0f}" y="{middle + 4:.0f}" text-anchor="middle" {size} font-weight="650">{i + 1}</text>'
+            f'<path d="M{a:.0f} {high}H{b:.0f}M{c:.0f} {low}H{d:.0f}" stroke="{colour}" stroke-width="3"/>'
+            f'<text x="{at:.0f}" y="{middle + 4:.0f}" text-anchor="middle" {font}>{link.number}</text>'
             f"{title}</g>"
         )
     for words, places, y in ((explanation.premise, above, TOP), (explanation.hypothesis, below, BOTTOM)):
@@ -65,6 +62,10 @@ def links_svg(explanation: Alignments) -> str:
             # The text is fitted to the place that was reckoned for it, whatever font the page has.
             fit = f'textLength="{end - start:.0f}" lengthAdjust="spacingAndGlyphs"'
             parts.append(f'<text x="{start:.0f}" y="{y}" {fit}>{_safe(word.text)}</text>')
+        parts += [
+            f'<path class="sw-gold" d="M{start:.0f} {y + UNDER}H{end:.0f}" stroke="currentColor" stroke-width="2"/>'
+            for start, end in _underlined(words, places, gold)
+        ]
     label = "links between phrases of the premise (above) and of the hypothesis (below)"
     return (
         f'<div class="sw-scroll" role="region" tabindex="0" aria-label="{label}">'
@@ -80,6 +81,18 @@ def _places(words: Sequence[Word]) -> list[tuple[float, float]]:
         size = SIZE * max(0.27, sum(map(_width, visible(word.text))))
         found.append((at, at + size))
         at += size + GAP
+    return found
+
+
+def _underlined(
+    words: Sequence[Word], places: Sequence[tuple[float, float]], gold: Sequence[Span]
+) -> list[tuple[float, float]]:
+    """From where to where lines go under words of gold spans; neighbours of one span share a line."""
+    found = []
+    for span in gold:
+        own = [at for at, w in enumerate(words) if w.field == span.field and w.start < span.end and span.start < w.end]
+        if own:
+            found.append((places[own[0]][0], places[own[-1]][1]))
     return found
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
 from saywhy.errors import InputError
 from saywhy.types import Alignments, FreeText, Header, Span, Word
@@ -12,16 +13,19 @@ from saywhy.types import Alignments, FreeText, Header, Span, Word
 __all__ = [
     "LEVELS",
     "STRONG",
-    "boxes_of",
+    "Box",
+    "Link",
     "check_lengths",
     "evolution",
     "field_names",
     "finite",
     "level_of",
     "linked_boxes",
+    "links_of",
     "margins",
     "marked_names",
     "number",
+    "opposed_pairs",
     "peak",
     "quoted",
     "rationale_sentence",
@@ -33,6 +37,21 @@ __all__ = [
 ]
 
 LEVELS, STRONG = 9, 6
+
+Box = tuple[int, int, int, int]
+"""First and last premise word, first and last hypothesis word."""
+
+
+class Link(NamedTuple):
+    """A pair of phrases as pictures show it; all of them call it by the same ``number``, which counts from 1.
+
+    ``box`` is where it stands, and None where a phrase is not found in its text.
+    """
+
+    number: int
+    text: str
+    score: float
+    box: Box | None
 
 
 def visible(text: str) -> str:
@@ -168,6 +187,13 @@ def strongest_pairs(explanation: Alignments, k: int) -> list[tuple[str, float]]:
     return [(f"{premise[i].text} ↔ {hypothesis[j].text}", explanation.scores[i][j]) for i, j in cells[:k]]
 
 
+def opposed_pairs(explanation: Alignments, k: int = 5) -> list[tuple[str, float]]:
+    """Where a method gives scores only: those of the k strongest word pairs that speak against."""
+    if explanation.phrases or explanation.selected:
+        return []
+    return [(text, score) for text, score in strongest_pairs(explanation, k) if score < 0]
+
+
 def margins(explanation: Alignments) -> tuple[tuple[Word, ...], list[float]]:
     """Each word with its strongest pair."""
     rows = [max(row, key=lambda s: abs(finite(s)), default=0.0) for row in explanation.scores]
@@ -175,30 +201,39 @@ def margins(explanation: Alignments) -> tuple[tuple[Word, ...], list[float]]:
     return explanation.premise + explanation.hypothesis, rows + columns
 
 
-def boxes_of(explanation: Alignments) -> list[tuple[int, int, int, int]]:
-    """The rectangle (first row, last row, first column, last column) of each phrase pair that can be found."""
-    if explanation.boxes:
-        return list(explanation.boxes)
-    boxes = []
-    for first, second, _ in explanation.phrases:
-        places = [
-            (a, b, c, d) for a, b in _runs(explanation.premise, first) for c, d in _runs(explanation.hypothesis, second)
-        ]
-        if places:
-            boxes.append(max(places, key=lambda p: _inside(explanation.scores, p)))
-    return boxes
-
-
-def linked_boxes(explanation: Alignments, k: int = 5) -> list[tuple[tuple[int, int, int, int], float]]:
-    """What to link, with its score: the phrase pairs, or where there are none the k strongest word pairs for."""
-    boxes = boxes_of(explanation)
-    if boxes and len(boxes) == len(explanation.phrases):
-        return [(box, score) for box, (_, _, score) in zip(boxes, explanation.phrases, strict=True)]
+def links_of(explanation: Alignments, k: int = 5) -> list[Link]:
+    """What to link: the phrase pairs, or where a method gives scores only, the k strongest word pairs for."""
+    premise, hypothesis = explanation.premise, explanation.hypothesis
+    if explanation.phrases:
+        told = [(f"{a} ↔ {b}", score) for a, b, score in explanation.phrases]
+        boxes = _phrase_boxes(explanation)
+        return [Link(i + 1, *one, box) for i, (one, box) in enumerate(zip(told, boxes, strict=True))]
     if explanation.selected:
         return []
     cells = [(s, i, j) for i, row in enumerate(explanation.scores) for j, s in enumerate(row) if finite(s) > 0]
     cells.sort(key=lambda cell: (-cell[0], cell[1], cell[2]))
-    return [((i, i, j, j), s) for s, i, j in cells[:k]]
+    return [
+        Link(n, f"{premise[i].text} ↔ {hypothesis[j].text}", s, (i, i, j, j))
+        for n, (s, i, j) in enumerate(cells[:k], start=1)
+    ]
+
+
+def linked_boxes(explanation: Alignments, k: int = 5) -> list[tuple[Box, float]]:
+    """The boxes of `links_of` with their scores."""
+    return [(link.box, link.score) for link in links_of(explanation, k) if link.box is not None]
+
+
+def _phrase_boxes(explanation: Alignments) -> list[Box | None]:
+    """The box of each phrase pair: its own, or the one with the largest scores where its words are found."""
+    if len(explanation.boxes) == len(explanation.phrases):
+        return list(explanation.boxes)
+    boxes: list[Box | None] = []
+    for first, second, _ in explanation.phrases:
+        places = [
+            (a, b, c, d) for a, b in _runs(explanation.premise, first) for c, d in _runs(explanation.hypothesis, second)
+        ]
+        boxes.append(max(places, key=lambda p: _inside(explanation.scores, p), default=None))
+    return boxes
 
 
 def rationale_sentence(explanation: Alignments) -> str:
@@ -214,7 +249,7 @@ def rationale_sentence(explanation: Alignments) -> str:
     return told
 
 
-def _inside(scores: Sequence[Sequence[float]], box: tuple[int, int, int, int]) -> float:
+def _inside(scores: Sequence[Sequence[float]], box: Box) -> float:
     top, bottom, left, right = box
     return sum(finite(s) for row in scores[top : bottom + 1] for s in row[left : right + 1])
 

@@ -10,6 +10,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from saywhy.display.alignments import Palette, linked_sentences, listed_links, matrix
+from saywhy.display.lines import dim, line
 from saywhy.display.parts import (
     LEVELS,
     STRONG,
@@ -17,6 +19,7 @@ from saywhy.display.parts import (
     evolution,
     finite,
     level_of,
+    links_of,
     margins,
     marked_names,
     number,
@@ -26,7 +29,6 @@ from saywhy.display.parts import (
     segments,
     settles,
     strongest,
-    strongest_pairs,
     visible,
 )
 from saywhy.display.verdict import judgement, verdict_sentences
@@ -39,7 +41,6 @@ if TYPE_CHECKING:
 __all__ = ["example_rich", "explanation_rich"]
 
 MEDIUM = 3
-SHADES = " ·░▒▓█"
 STEPS = "▁▂▃▄▅▆▇█"
 
 
@@ -76,29 +77,21 @@ class _Terminal:
         elif isinstance(explanation, Rationale):
             levels = [LEVELS if chosen else 0 for chosen in explanation.selected]
             yield from _fields(fields, names, explanation.words, levels, rich_colours, explanation.selected)
-            yield _dim(f"{sum(explanation.selected)} of {len(levels)} words selected")
+            yield dim(f"{sum(explanation.selected)} of {len(levels)} words selected")
         elif isinstance(explanation, Alignments):
-            words, strength = margins(explanation)
-            levels = [level_of(s, peak(strength)) for s in strength]
-            yield from _fields(fields, names, words, levels, rich_colours)
-            yield from _matrix(explanation, options.max_width)
-            phrases = [(f"{a} ↔ {b}", s) for a, b, s in explanation.phrases]
-            pairs = phrases or ([] if explanation.selected else strongest_pairs(explanation, 5))
-            yield _dim("pairs: " + (", ".join(f"{text} {number(score)}" for text, score in pairs) or "none"))
-            if told := rationale_sentence(explanation):
-                yield _dim(told)
+            yield from _alignments(explanation, names, options.max_width, rich_colours)
         elif isinstance(explanation, FreeText):
             yield from _fields(fields, names, (), (), rich_colours)
-            yield _text(f"“{explanation.sentence}”", "bold")
+            yield line(f"“{explanation.sentence}”", "bold")
             yield from _evolution(explanation)
         for sentence in verdict_sentences(explanation):
-            yield _text(sentence)
+            yield line(sentence)
         if explanation.verdict is not None:
             # The one that says no is the one that must be seen.
             style = "bold" if explanation.verdict.better else "bold italic"
-            yield _text(f"→ {judgement(explanation)}", style)
+            yield line(f"→ {judgement(explanation)}", style)
         for note in header.notes:
-            yield _text(f"note: {note}", "italic")
+            yield line(f"note: {note}", "italic")
 
 
 @dataclass(frozen=True)
@@ -108,29 +101,19 @@ class _Gold:
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[Text]:
         example = self.example
         header = Header("", str(example.label), (), (), example.texts, example.choices)
-        yield _text(f"{example.label}" if example.label is not None else "no label", "bold")
+        yield line(f"{example.label}" if example.label is not None else "no label", "bold")
         spans = [span for marked in example.rationales for span in marked] + list(example.answers)
         yield from _fields(example.fields, marked_names(header), (), (), True, gold=spans)
         for sentence in example.explanations:
-            yield _dim(f"because: {sentence}")
-
-
-def _text(text: str, style: str = "") -> Text:
-    from rich.text import Text
-
-    return Text(visible(text), style=style, overflow="fold")
-
-
-def _dim(text: str) -> Text:
-    return _text(text, "dim")
+            yield dim(f"because: {sentence}")
 
 
 def _headline(header: Header) -> Text:
-    line = _text(header.method, "bold")
-    line.append(visible(f" for {header.target}" + (f" against {header.against}" if header.against else "")))
+    made = line(header.method, "bold")
+    made.append(visible(f" for {header.target}" + (f" against {header.against}" if header.against else "")))
     if header.probabilities:
-        line.append(visible(f" · model says {header.prediction}"))
-    return line
+        made.append(visible(f" · model says {header.prediction}"))
+    return made
 
 
 def _fields(
@@ -145,13 +128,13 @@ def _fields(
     check_lengths(words, levels, selected)
     for field, text in enumerate(fields):
         if names[field]:
-            yield _dim(names[field])
-        line = _text("")
+            yield dim(names[field])
+        made = line()
         for chunk, at, is_gold in segments(text, field, words, gold, selected):
-            line.append(
+            made.append(
                 visible(chunk), style=_style(levels[at] if at is not None and levels else 0, rich_colours, is_gold)
             )
-        yield line
+        yield made
 
 
 def _style(level: int, rich_colours: bool, is_gold: bool) -> str:
@@ -172,32 +155,24 @@ def _style(level: int, rich_colours: bool, is_gold: bool) -> str:
 
 def _listed(items: Sequence[tuple[str, float]]) -> Text:
     if not items:
-        return _dim("no word stands out")
+        return dim("no word stands out")
     pros = ", ".join(f"{quoted(t)} {number(s)}" for t, s in items if s >= 0)
     cons = ", ".join(f"{quoted(t)} {number(s)}" for t, s in items if s < 0)
-    return _dim("; ".join(filter(None, [pros and f"for: {pros}", cons and f"against: {cons}"])))
+    return dim("; ".join(filter(None, [pros and f"for: {pros}", cons and f"against: {cons}"])))
 
 
-def _matrix(explanation: Alignments, width: int) -> Iterator[Text]:
-    """Premise words down, hypothesis words across by number, shaded by size; nothing where it would not fit."""
-    names = [visible(w.text) for w in explanation.premise]
-    label = max(map(len, names), default=0)
-    if not names or label + 3 * len(explanation.hypothesis) + 1 > width or len(names) > 60:
-        return
-    top = peak([s for row in explanation.scores for s in row])
-    yield _text(" " * label + "".join(f"{j + 1:>3}" for j in range(len(explanation.hypothesis))), "dim")
-    for i, (name, row) in enumerate(zip(names, explanation.scores, strict=True)):
-        # Selected pairs are black on any terminal; the others say how near they were.
-        chosen = explanation.selected[i] if explanation.selected else ()
-        marks = [" ██" if chosen and chosen[j] else _shade(s / 2 if chosen else s, top) for j, s in enumerate(row)]
-        yield _text(f"{name:>{label}} " + "".join(marks))
-    yield _dim("  ".join(f"{j + 1} {w.text}" for j, w in enumerate(explanation.hypothesis)))
-
-
-def _shade(score: float, top: float) -> str:
-    share = abs(finite(score)) / top if top > 0 else 0.0
-    mark = SHADES[round(share * (len(SHADES) - 1))] * 2
-    return ("-" if score < 0 and share >= 0.05 else " ") + mark
+def _alignments(explanation: Alignments, names: Sequence[str], width: int, rich_colours: bool) -> Iterator[Text]:
+    links, palette = links_of(explanation), Palette(rich_colours)
+    if any(link.box for link in links):
+        yield from linked_sentences(explanation, names, links, palette)
+    else:
+        words, strength = margins(explanation)
+        levels = [level_of(s, peak(strength)) for s in strength]
+        yield from _fields(explanation.header.texts + explanation.header.choices, names, words, levels, rich_colours)
+    yield from matrix(explanation, links, width, palette)
+    yield from listed_links(explanation, links, palette)
+    if told := rationale_sentence(explanation):
+        yield dim(told)
 
 
 def _evolution(explanation: FreeText) -> Iterator[Text]:
@@ -207,5 +182,5 @@ def _evolution(explanation: FreeText) -> Iterator[Text]:
     width = max(len(label) for label in explanation.header.labels)
     for label, row in zip(explanation.header.labels, by_label, strict=True):
         bars = "".join(STEPS[min(len(STEPS) - 1, max(0, int(finite(p) * len(STEPS))))] for p in row)
-        yield _text(f"{label:>{width}} {bars} {row[-1]:.2f}")
-    yield _dim(settles(explanation))
+        yield line(f"{label:>{width}} {bars} {row[-1]:.2f}")
+    yield dim(settles(explanation))

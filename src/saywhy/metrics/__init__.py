@@ -27,6 +27,7 @@ from saywhy.metrics.inclusion import ExactInc, SoftInc
 from saywhy.metrics.inter_rep import InterRep
 from saywhy.metrics.iou_f1 import IouF1
 from saywhy.metrics.label_follows import LabelFollows
+from saywhy.metrics.label_kept import LabelKept
 from saywhy.metrics.lipschitz import Lipschitz
 from saywhy.metrics.log_odds import LogOdds
 from saywhy.metrics.loo_correlation import LooCorrelation
@@ -71,6 +72,7 @@ __all__ = [
     "IouF1",
     "LabelAccuracy",
     "LabelFollows",
+    "LabelKept",
     "Lipschitz",
     "LogOdds",
     "LooCorrelation",

@@ -5,15 +5,20 @@ from __future__ import annotations
 import string
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, ClassVar
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from saywhy.data.files import format_of
 from saywhy.errors import DataError
 from saywhy.metrics.base import Metric, register
 from saywhy.metrics.parts import Contributions, Parts
-from saywhy.metrics.trial import Trial
+from saywhy.metrics.trial import Trial, Workbench
 from saywhy.types import Example, Prediction
+
+if TYPE_CHECKING:
+    from saywhy.models.guidance import Frames
 
 __all__ = ["Accuracy", "Performance"]
 
@@ -23,8 +28,9 @@ class Performance(Metric):
     """Base of the metrics of the model itself; examples without a label are left out.
 
     Attributes:
-        guide: folder of a tagger of semantic roles: what the model says if it may only align what plays the same role
-            (AREC, section 4.2.3).
+        guide: what the model says if it may only align what plays the same role (AREC, section 4.2.3): the folder of a
+            tagger of semantic roles, or a JSON or JSONL file of frames by text, as `saywhy.data.frames.read_frames`
+            reads it.
     """
 
     guide: str | None = None
@@ -39,6 +45,12 @@ class Performance(Metric):
     def unusable(self, n: int) -> DataError:
         """The error for data without labels."""
         return DataError(f"{self.name} needs labelled examples, and none of the {n} has a label")
+
+    def check_model(self, bench: Workbench) -> None:
+        """Raise an error if a file of frames has mistakes, or lacks texts of the examples."""
+        super().check_model(bench)
+        if self.guide is not None and _is_file(self.guide):
+            _frames(self.guide)([text for example in bench.examples for text in example.texts])
 
     def measure(self, trial: Trial) -> Parts:
         """Labels and predictions, as class indices."""
@@ -59,12 +71,33 @@ def _tagger(folder: str) -> Any:
     return RoleTagger.load(folder)
 
 
-def _guided(trial: Trial, folder: str) -> list[Prediction]:
+@lru_cache(maxsize=1)
+def _given(file: str, written: int) -> Frames:
+    from saywhy.models.guidance import given_frames
+
+    return given_frames(file)
+
+
+def _is_file(guide: str) -> bool:
+    """Whether it is a file of frames, there or not; else it is the folder of a tagger."""
+    path = Path(guide)
+    return path.is_file() or (format_of(path) is not None and not path.is_dir())
+
+
+def _frames(guide: str) -> Frames:
+    if _is_file(guide):
+        path = Path(guide)
+        return _given(guide, path.stat().st_mtime_ns if path.exists() else 0)
+    frames: Frames = _tagger(guide).frames
+    return frames
+
+
+def _guided(trial: Trial, guide: str) -> list[Prediction]:
     from saywhy.models.guidance import GuidedModel
 
     bench = trial.bench
     model: Any = bench.model
-    guided = GuidedModel(model, _tagger(folder).frames)
+    guided = GuidedModel(model, _frames(guide))
     return guided.predict(list(bench.examples), batch_size=bench.batch_size, truncation=bench.truncation)
 
 

@@ -11,12 +11,13 @@ from numpy.typing import NDArray
 
 from saywhy.errors import InputError, OptionError
 from saywhy.metrics.base import Metric, check_option
+from saywhy.metrics.erasures import Answer
 from saywhy.metrics.parts import Parts
 from saywhy.metrics.selection import features_of, own_selection, ranking_of, require_explanations
 from saywhy.metrics.trial import Trial, Workbench
 from saywhy.ops.ranking import ROUNDINGS
 
-__all__ = ["BINS", "Cutting", "Erasing", "Selecting", "check_share"]
+__all__ = ["BINS", "Cutting", "Erasing", "Keeping", "Selecting", "check_share"]
 
 BINS = (0.01, 0.05, 0.1, 0.2, 0.5)
 
@@ -202,3 +203,27 @@ class Selecting(Erasing):
                     found[i] = fit
             start, step = start + step, 2 * step
         return [found[i] for i in range(len(rankings))]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Keeping(Selecting):
+    """Base of the metrics that ask what the model says of the selection alone, and of nothing."""
+
+    def prepare(self, trial: Trial) -> None:
+        """Announce the masks, where they do not depend on answers."""
+        if require_explanations(self.name, trial) or self.until is None:
+            self._check_features(trial)
+            for i, mask in enumerate(self._selections(trial)):
+                trial.bench.erasures.request(i, mask)
+                trial.bench.erasures.request(i, trial.bench.erasures.empty(i))
+
+    def _answers(self, trial: Trial) -> tuple[list[Answer], list[Answer]]:
+        """For each example what the model says of the selection alone, and of nothing."""
+        require_explanations(self.name, trial)
+        self._check_features(trial)
+        self.prepare(trial)
+        erasures = trial.bench.erasures
+        kept = [erasures.answer(i, mask) for i, mask in enumerate(self._selections(trial))]
+        for i in range(len(kept)):
+            erasures.request(i, erasures.empty(i))
+        return kept, [erasures.answer(i, erasures.empty(i)) for i in range(len(kept))]

@@ -9,9 +9,8 @@ from typing import ClassVar
 import numpy as np
 
 from saywhy.metrics.base import register
-from saywhy.metrics.erasing import Selecting
+from saywhy.metrics.erasing import Keeping
 from saywhy.metrics.parts import Contributions, Parts
-from saywhy.metrics.selection import require_explanations
 from saywhy.metrics.trial import Trial
 
 __all__ = ["Fidelity"]
@@ -19,12 +18,12 @@ __all__ = ["Fidelity"]
 
 @register
 @dataclass(frozen=True, kw_only=True)
-class Fidelity(Selecting):
+class Fidelity(Keeping):
     """Euclidean distance between the logits of the whole input and of the selection alone; low is good.
 
     It is in units of logits, so that values of two models must not be compared: a note gives the distance of nothing
-    selected, the same for all methods, and how often the label is kept. The probabilities of a black box are compared
-    by their logarithms, and so are those of span QA.
+    selected, the same for all methods, and how often the label is kept, which `label-kept` measures. The probabilities
+    of a black box are compared by their logarithms, and so are those of span QA.
 
     Reference: AREC, equation 5 (L0); the selection of scores: section 4.1.2 and footnote 9.
 
@@ -49,29 +48,15 @@ class Fidelity(Selecting):
         """A distance has no upper bound."""
         return (0.0, math.inf)
 
-    def prepare(self, trial: Trial) -> None:
-        """Announce the masks, where they do not depend on answers."""
-        if require_explanations(self.name, trial) or self.until is None:
-            self._check_features(trial)
-            for i, mask in enumerate(self._selections(trial)):
-                trial.bench.erasures.request(i, mask)
-                trial.bench.erasures.request(i, trial.bench.erasures.empty(i))
-
     def measure(self, trial: Trial) -> Parts:
         """Keep the selection, ask the model, and compare."""
-        require_explanations(self.name, trial)
-        self._check_features(trial)
-        self.prepare(trial)
-        erasures = trial.bench.erasures
-        answers = [erasures.answer(i, mask) for i, mask in enumerate(self._selections(trial))]
-        for i in range(len(answers)):
-            erasures.request(i, erasures.empty(i))
+        kept, empty = self._answers(trial)
         columns = {
-            "distance": np.asarray([answer.distance for answer in answers]),
-            "same": np.asarray([answer.same for answer in answers], dtype=np.float64),
-            "empty": np.asarray([erasures.answer(i, erasures.empty(i)).distance for i in range(len(answers))]),
+            "distance": np.asarray([answer.distance for answer in kept]),
+            "same": np.asarray([answer.same for answer in kept], dtype=np.float64),
+            "empty": np.asarray([answer.distance for answer in empty]),
         }
-        return Parts(np.arange(len(answers)), columns, len(answers))
+        return Parts(np.arange(len(kept)), columns, len(kept))
 
     def contributions(self, parts: Parts) -> Contributions:
         """The mean distance."""

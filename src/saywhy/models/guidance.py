@@ -2,20 +2,45 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Sequence
 
 import numpy as np
 from torch import Tensor
 
-from saywhy.data.frames import Frame, role_mask
+from saywhy.data.frames import Frame, read_frames, role_mask
+from saywhy.errors import DataError
 from saywhy.models.alignment_space import AlignmentSpace, check_alignments
 from saywhy.models.encoding import Encoded
 from saywhy.models.text_model import TextModel
 
-__all__ = ["Frames", "GuidedModel"]
+__all__ = ["Frames", "GuidedModel", "given_frames"]
 
 Frames = Callable[[Sequence[str]], list[tuple[Frame, ...]]]
-"""The frames of each text: `RoleTagger.frames`, or a function of your own."""
+"""The frames of each text: `RoleTagger.frames`, `given_frames`, or a function of your own."""
+
+
+def given_frames(path: str | os.PathLike[str]) -> Frames:
+    """The frames of a file, by text, as `read_frames` reads them.
+
+    What it returns raises `DataError` for a text that is not in the file: that it has no frames must be said there.
+
+    Example:
+        >>> guided = GuidedModel(model, given_frames("frames.jsonl"))                          # doctest: +SKIP
+    """
+    known = read_frames(path)
+
+    def frames(texts: Sequence[str]) -> list[tuple[Frame, ...]]:
+        missing = [text for text in dict.fromkeys(texts) if text not in known]
+        if missing:
+            raise DataError(
+                f"no frames of {missing[0]!r:.100}{f' and {len(missing) - 1} more' if missing[1:] else ''}; "
+                'a text without any has "frames": []',
+                file=str(path),
+            )
+        return [known[text] for text in texts]
+
+    return frames
 
 
 class GuidedModel(TextModel):

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from saywhy.errors import OptionError
 from saywhy.studies.cells import Cell, Store
 from saywhy.studies.schema import Named, Source, Study
+from saywhy.studies.sweeps import digest_of
 
 __all__ = ["PREFIX", "check_references", "follow_references", "refer"]
 
@@ -44,7 +47,8 @@ def refer(metrics: Sequence[Named], find: Callable[[str], Cell | None]) -> tuple
     """Metrics as a cell's configuration has them, and the names of the cells that must be there first.
 
     Args:
-        metrics: as the study's file has them; an option ``step:NAME`` is what a step of ``train`` or a tagger makes.
+        metrics: as the study's file has them; an option ``step:NAME`` is what a step of ``train`` or a tagger makes;
+            another content of a file that an option names is another cell.
         find: gives the cell of such a name; None where there is none.
 
     Raises:
@@ -52,7 +56,7 @@ def refer(metrics: Sequence[Named], find: Callable[[str], Cell | None]) -> tuple
     """
     made, needs = [], []
     for metric in metrics:
-        options = dict(metric.options)
+        options, files = dict(metric.options), {}
         for key, value in metric.options.items():
             if isinstance(value, str) and value.startswith(PREFIX):
                 name = value.removeprefix(PREFIX)
@@ -61,7 +65,11 @@ def refer(metrics: Sequence[Named], find: Callable[[str], Cell | None]) -> tuple
                     raise OptionError(f"{metric.name}: {key} names {name!r}, which is no step of train and no tagger")
                 options[key] = {"cell": cell.name}
                 needs.append(cell.name)
-        made.append({"name": metric.name, "options": options, "title": metric.title})
+            elif isinstance(value, str) and os.path.isfile(value):
+                files[key] = digest_of(Path(value))
+        # Files are named only where there are some: what was measured without stays the same cell.
+        content = {"content": files} if files else {}
+        made.append({"name": metric.name, "options": options, "title": metric.title, **content})
     return made, needs
 
 
