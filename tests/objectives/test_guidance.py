@@ -165,6 +165,22 @@ def test_choices_have_a_target_where_they_were_asked_about() -> None:
     assert float(targets[1].sum()) == pytest.approx(1, abs=0.01)
 
 
+def test_of_choices_words_of_the_gold_row_are_masked() -> None:
+    model = chooser()
+    example = Example(("Dull film, you sleep?",), choices=("You sleep through most of it", "run away"), label=1)
+    items = model.encode([example])
+    guide = Guide(model, mask_ratio=0.3)
+    targets = guide.targets(items)
+    chosen = guide.lowest(items[0], targets[0])
+    gold = items[0].rows[1]
+    shown = np.unique(gold.pieces.word)
+    assert chosen.sum() == math.ceil(0.3 * len(shown))
+    assert set(np.flatnonzero(chosen)) <= set(shown)  # the words of the other choice have no attribution
+    assert (guide.masked(items, targets)[0].rows[1].ids != gold.ids).any()
+    flat = tuple(np.zeros(len(row), dtype=np.float16) for row in items[0].rows)
+    assert guide.lowest(items[0], flat).sum() == math.ceil(0.3 * len(items[0].words))
+
+
 @pytest.mark.parametrize(
     ("options", "error", "message"),
     [
