@@ -116,9 +116,14 @@ def test_random_tokens_are_ordinary_ones() -> None:
     targets = guide.targets(items)
     made = guide.masked(items, targets, np.random.default_rng(3))
     again = guide.masked(items, targets, np.random.default_rng(3))
-    for before, item, same in zip(items, made, again, strict=True):
-        changed = before.rows[0].ids != item.rows[0].ids
+    for before, target, item, same in zip(items, targets, made, again, strict=True):
+        row = before.rows[0]
+        changed = row.ids != item.rows[0].ids
         assert not set(item.rows[0].ids[changed]) & set(model.tokenizer.all_special_ids)
+        asked = row.pieces.keep_pieces(~guide.lowest(before, target)) == 0.0
+        assert changed.any()
+        assert not changed[~asked].any()
+        assert not changed[~row.pieces.owned()].any()
         assert (item.rows[0].ids == same.rows[0].ids).all()
     assert any((a.rows[0].ids != b.rows[0].ids).any() for a, b in zip(items, made, strict=True))
 
