@@ -206,10 +206,27 @@ def test_choices_with_different_numbers() -> None:
     assert all(p.grad is None or p.grad.isfinite().all() for p in objective.model.module.parameters())
 
 
-def test_a_recurrent_network_can_be_made_robust() -> None:
-    model = train("regex", reviews(24), "gru", epochs=1, batch_size=8, guidance_weight=0,
-                  model_options={"hidden_size": 8})  # fmt: skip
+@pytest.mark.parametrize("network", ["gru", "lstm"])
+@pytest.mark.parametrize("frozen", [False, True])
+def test_a_recurrent_network_can_be_made_robust(network: str, frozen: bool) -> None:
+    # Word vectors that are not trained, as those of GloVe, are a place like any other to be smooth around.
+    options = {"hidden_size": 8, "freeze_embeddings": frozen}
+    model = train("regex", reviews(24), network, epochs=1, batch_size=8, guidance_weight=0, model_options=options,
+                  gradient_every=1, adversarial_every=1)  # fmt: skip
     assert model.task.name == "text"
+
+
+@pytest.mark.parametrize("frozen", [False, True])
+def test_the_gradient_term_is_the_same_with_frozen_embeddings(frozen: bool) -> None:
+    model = classifier()
+    model.module.eval()
+    _, free = loss(*made(model, **only("gradient")))
+    model.module.get_input_embeddings().weight.requires_grad_(not frozen)
+    total, terms = loss(*made(model, **only("gradient")))
+    assert terms["gradient"] == pytest.approx(free["gradient"], rel=1e-6)
+    total.backward()
+    assert (model.module.get_input_embeddings().weight.grad is None) == frozen
+    assert float(model.module.classifier.weight.grad.abs().max()) > 0
 
 
 def test_it_learns_and_logs_its_terms(tmp_path: Path) -> None:

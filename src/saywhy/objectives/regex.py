@@ -176,6 +176,8 @@ class Regex(Objective):
         gold = torch.tensor([self.model.task.gold(item.example) for item in items], device=batch.owner.device)
         x = look_up(network, batch.inputs["input_ids"])
         curved, guided = self.due("gradient", step), self.due("guidance", step)
+        if curved and not x.requires_grad:
+            x = x.requires_grad_()  # looked up in a table that is not trained
         scores, calls = self._forward(batch, x, explicit=curved, attention=guided)
         losses = F.cross_entropy(scores, gold, reduction="none")
         terms = {"classify": losses.mean()}
