@@ -14,6 +14,7 @@ from saywhy.loop import OptimiserSettings, Step
 from saywhy.models import TextModel
 from saywhy.objectives import accuracy, train
 from saywhy.objectives.regex import Regex
+from saywhy.ops.smoothness import PROJECTIONS, ascend
 from saywhy.types import Example
 from tests.zoo import LABELS, TEXTS, chooser, classifier
 
@@ -135,6 +136,25 @@ def test_the_adversary_finds_more_than_noise_and_a_ball_finds_nothing() -> None:
     assert found["smart"] > 1e-3
 
 
+@pytest.mark.parametrize("projection", PROJECTIONS)
+def test_the_adversary_leaves_padding_alone(monkeypatch: pytest.MonkeyPatch, projection: str) -> None:
+    seen: list[tuple[torch.Tensor, torch.Tensor]] = []
+
+    def watched(divergence: Any, start: torch.Tensor, real: torch.Tensor, **options: Any) -> torch.Tensor:
+        change = ascend(divergence, start, real, **options)
+        seen.append((real, change))
+        return change
+
+    monkeypatch.setattr("saywhy.objectives.regex.ascend", watched)
+    objective, (batch, items) = made(classifier(), **only("adversarial", projection=projection))
+    loss(objective, (batch, items))
+    ((real, change),) = seen
+    assert real.sum(1).tolist() == batch.lengths.tolist()
+    assert not real.all()
+    assert (change[~real] == 0).all()
+    assert (change[real].abs().amax(-1) > 0).all()
+
+
 def test_smarts_adversary_is_its_random_start_and_says_so() -> None:
     # Why it is not the default: with a gradient that counts for nothing it finds the same.
     model = classifier()
@@ -170,6 +190,33 @@ def test_guidance_is_zero_only_where_both_attentions_are_the_attribution(monkeyp
     monkeypatch.setattr(guide, "masked", lambda items, targets, rng=None: list(items))
     _, terms = loss(objective, (batch, items))
     assert terms["guidance"] == pytest.approx(0, abs=1e-6)
+
+
+def by_hand(attention: torch.Tensor, targets: list[Any]) -> float:
+    """KL(attention || attribution), mean over rows, in the precision of Python's own numbers."""
+    made = []
+    for row, target in zip(attention.detach().double().numpy(), targets, strict=True):
+        p, q = row[: len(target[0])], target[0].astype(np.float64)
+        there = p > 0
+        made.append(float(np.sum(p[there] * np.log(p[there] / (q / q.sum())[there]))))
+    return float(np.mean(made))
+
+
+def test_guidance_is_both_divergences_by_hand() -> None:
+    model = classifier()
+    model.module.eval()
+    objective, (batch, items) = made(model, **only("guidance", mask_ratio=0.3))
+    guide = objective.guide
+    assert guide is not None
+    _, terms = loss(objective, (batch, items))
+    targets = guide.targets(items, STEP.epoch)
+    masked = model.task.collate(guide.masked(items, targets, STEP.numpy("mask")))
+    expected = [
+        by_hand(guide.attention(objective._forward(rows, None, attention=True)[1][-1], rows), targets)
+        for rows in (batch, masked)
+    ]
+    assert min(expected) > 0.01
+    assert terms["guidance"] == pytest.approx(sum(expected), rel=1e-3)
 
 
 def test_the_attribution_is_a_fixed_target() -> None:
