@@ -136,6 +136,17 @@ def test_the_adversary_finds_more_than_noise_and_a_ball_finds_nothing() -> None:
     assert found["smart"] > 1e-3
 
 
+def test_the_adversarial_term_holds_what_dropout_does_and_says_so() -> None:
+    # Its passes draw their dropout apart: without a perturbation that counts, what is left in training is dropout's.
+    model, found = classifier(), {}
+    for training in (False, True):
+        model.module.train(training)
+        _, terms = loss(*made(model, **only("adversarial", projection="ball", noise=1e-5)))
+        found[training] = terms["adversarial"]
+    assert found[False] < 1e-6
+    assert found[True] > 1e-3
+
+
 @pytest.mark.parametrize("projection", PROJECTIONS)
 def test_the_adversary_leaves_padding_alone(monkeypatch: pytest.MonkeyPatch, projection: str) -> None:
     seen: list[tuple[torch.Tensor, torch.Tensor]] = []
