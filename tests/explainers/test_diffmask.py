@@ -8,7 +8,7 @@ import pytest
 import torch
 
 import saywhy
-from saywhy.errors import CapabilityError
+from saywhy.errors import CapabilityError, SayWhyWarning
 from saywhy.explainers.alignments import Pairs
 from saywhy.loop import OptimiserSettings, Step
 from saywhy.models.alignment_space import AlignmentSpace
@@ -56,6 +56,23 @@ def test_gates_are_read_off_the_words_input_vectors(kind: str) -> None:
     with model.evaluation() as network:
         found = Pairs(space, network, [0]).judge(0, torch.tensor(alone.selected), torch.tensor(alone.scores))
     assert alone.fidelity == pytest.approx(found.fidelity, abs=1e-5)
+
+
+def test_words_of_every_window_have_their_vectors() -> None:
+    beside: Any
+    long: Any
+    model = gated("bert")
+    short = "dull film"
+    words = [*["lovely", "score", "film", "dull", "great", "store"] * 12, "sleep"]
+    with pytest.warns(SayWhyWarning, match="windows"):
+        beside, long = saywhy.explain(
+            model, [PAIRS[0], (" ".join(words), short)], "diffmask", truncation="window", batch_size=512
+        )
+    np.testing.assert_allclose(beside.scores, saywhy.explain(model, PAIRS[0], "diffmask").scores, atol=1e-5)
+    assert len(long.scores) == len(words)
+    for i, word in enumerate(words):
+        for j, other in enumerate(short.split()):
+            assert long.scores[i][j] == pytest.approx(by_hand(model, word, other), abs=1e-5), (i, word)
 
 
 @pytest.mark.parametrize("kind", KINDS)
