@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -180,3 +181,17 @@ def test_a_label_that_does_not_move_counts_once(integration: str) -> None:
     moves = integration in ("full", "no-inference")
     expected = terms["words"] + terms["label"] + (terms["first-label"] if moves else 0.0)
     torch.testing.assert_close(loss.detach(), torch.as_tensor(expected))
+
+
+@pytest.mark.parametrize("integration", ["full", "none"])
+def test_padding_behind_the_end_changes_no_term(integration: str) -> None:
+    model = learn(epochs=0, model_options={**TINY, "integration": integration})
+    model.module.eval()
+    objective, _, lesson = game(model, "none")
+    pad_id = int(model.module.config.pad_id)  # type: ignore[union-attr, arg-type]
+    longer = replace(lesson, ids=torch.nn.functional.pad(lesson.ids, (0, 2), value=pad_id))
+    (loss, terms), (padded, same_terms) = objective.supervised(lesson), objective.supervised(longer)
+    assert set(terms) == {"words", "label", "first-label"}
+    torch.testing.assert_close(padded, loss)
+    for name, value in terms.items():
+        torch.testing.assert_close(torch.as_tensor(same_terms[name]), torch.as_tensor(value), msg=name)
