@@ -244,6 +244,28 @@ def test_the_unrolled_step_has_the_gradient_of_finite_differences() -> None:
     assert float(student.a.detach()) == pytest.approx(0.3)
 
 
+def test_the_models_gradient_goes_through_the_students_step(monkeypatch: pytest.MonkeyPatch) -> None:
+    model = zoo.classifier()
+    objective, batch, _ = made(model, criteria="sim", student_rate=0.1)
+    assert objective.student is not None
+    objective.student.eval()
+
+    def slope() -> Tensor:
+        raw, found = explained_forward(model.module, model.task, batch, objective.module)
+        labels = model.task.predicted(model.task.combine(raw.detach(), batch.owner, batch.size))
+        (made_of,) = torch.autograd.grad(objective.simulatability(batch, labels, found), objective.module.head)
+        return made_of
+
+    through = slope()
+
+    def held(*given: Any, **options: Any) -> dict[str, Tensor]:
+        return {name: parameter.detach() for name, parameter in unrolled_step(*given, **options).items()}
+
+    monkeypatch.setattr("saywhy.objectives.ivra.unrolled_step", held)
+    beside = slope()
+    assert float((through - beside).norm() / beside.norm()) > 1e-3
+
+
 @pytest.mark.parametrize("kind", [InterpretableAttention, SmatAttention])
 def test_the_meta_step_moves_the_model_and_leaves_the_student(kind: Any) -> None:
     model = zoo.classifier()
