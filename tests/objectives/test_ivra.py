@@ -281,7 +281,7 @@ def test_a_step_without_a_slope_is_no_step() -> None:
     assert float(slope) == 0
 
 
-@pytest.mark.parametrize("name", ["smat"])
+@pytest.mark.parametrize("name", ["ivra", "smat"])
 def test_the_unrolled_step_knows_where_the_loop_clips(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     seen = []
 
