@@ -8,11 +8,13 @@ import pytest
 import torch
 
 import saywhy
-from saywhy.errors import CapabilityError
+from saywhy.errors import CapabilityError, SayWhyWarning
 from saywhy.explainers.alignments import Pairs
+from saywhy.loop import OptimiserSettings, Step
 from saywhy.models.alignment_space import AlignmentSpace
 from saywhy.models.attention_module import attach
 from saywhy.models.diffmask import DiffMaskGates
+from saywhy.objectives.diffmask import DiffMask as Objective
 from saywhy.types import Example
 from tests import zoo
 
@@ -27,6 +29,18 @@ def gated(kind: str) -> Any:
     return model
 
 
+def by_hand(model: Any, premise: str, hypothesis: str) -> float:
+    """The score of two words that each stand by themselves."""
+    table, gates = model.module.get_input_embeddings(), model.module.diffmask
+
+    def vector(word: str) -> Any:
+        return table(torch.tensor(model.tokenizer(word, add_special_tokens=False)["input_ids"])).mean(0)
+
+    with torch.no_grad():
+        a, b = vector(premise), vector(hypothesis)
+        return float(gates.layers(torch.cat([a, b, a - b, a * b])).sigmoid())
+
+
 @pytest.mark.parametrize("kind", KINDS)
 def test_gates_are_read_off_the_words_input_vectors(kind: str) -> None:
     model = gated(kind)
@@ -34,23 +48,52 @@ def test_gates_are_read_off_the_words_input_vectors(kind: str) -> None:
     together: Any = saywhy.explain(model, [*PAIRS, pair], "diffmask")
     alone: Any = saywhy.explain(model, pair, "diffmask")
     np.testing.assert_allclose(together[-1].scores, alone.scores, atol=1e-5)
-    table, gates = model.module.get_input_embeddings(), model.module.diffmask
-
-    def vector(word: str) -> Any:
-        ids = model.tokenizer(word, add_special_tokens=False)["input_ids"]
-        return table(torch.tensor(ids)).mean(0)
-
-    with torch.no_grad():
-        for i, p in enumerate(("It", "isn't", "great")):
-            for j, h in enumerate(("dull", "film")):
-                a, b = vector(p), vector(h)
-                expected = gates.layers(torch.cat([a, b, a - b, a * b])).sigmoid()
-                assert alone.scores[i][j] == pytest.approx(float(expected), abs=1e-5)
+    for i, p in enumerate(("It", "isn't", "great")):
+        for j, h in enumerate(("dull", "film")):
+            assert alone.scores[i][j] == pytest.approx(by_hand(model, p, h), abs=1e-5)
     assert (np.asarray(alone.selected) == (np.asarray(alone.scores) > 0.5)).all()
     space = AlignmentSpace(model, [Example(pair)])
     with model.evaluation() as network:
         found = Pairs(space, network, [0]).judge(0, torch.tensor(alone.selected), torch.tensor(alone.scores))
     assert alone.fidelity == pytest.approx(found.fidelity, abs=1e-5)
+
+
+def test_words_of_every_window_have_their_vectors() -> None:
+    beside: Any
+    long: Any
+    model = gated("bert")
+    short = "dull film"
+    words = [*["lovely", "score", "film", "dull", "great", "store"] * 12, "sleep"]
+    with pytest.warns(SayWhyWarning, match="windows"):
+        beside, long = saywhy.explain(
+            model, [PAIRS[0], (" ".join(words), short)], "diffmask", truncation="window", batch_size=512
+        )
+    np.testing.assert_allclose(beside.scores, saywhy.explain(model, PAIRS[0], "diffmask").scores, atol=1e-5)
+    assert len(long.scores) == len(words)
+    for i, word in enumerate(words):
+        for j, other in enumerate(short.split()):
+            assert long.scores[i][j] == pytest.approx(by_hand(model, word, other), abs=1e-5), (i, word)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_explained_network_needs_no_gradients(kind: str) -> None:
+    model = zoo.pair_classifier(kind)
+    kept = model.module.get_input_embeddings().weight.requires_grad_(False)  # type: ignore[operator]
+    others = list(model.module.parameters())
+    objective = Objective(model, OptimiserSettings(), samples=2)
+    items = objective.items([Example(pair, zoo.LABELS[0]) for pair in PAIRS], "error")
+    slopes = {}
+    for training in (False, True):  # with the network free, as before, and as the loop trains
+        objective.train_mode(training)
+        (phase,) = objective.phases(objective.collate(items), Step(index=0, total=1, epoch=0, seed=0))
+        model.module.zero_grad()
+        phase.loss().backward()  # type: ignore[union-attr]
+        slopes[training] = [p.grad.clone() for p in objective.players["gates"].parameters() if p.grad is not None]
+    assert all(p.grad is None for p in others)
+    torch.testing.assert_close(slopes[True], slopes[False])
+    assert len(slopes[True]) == 4
+    objective.train_mode(False)
+    assert [p for p in others if not p.requires_grad] == [kept]
 
 
 def test_training_makes_a_model_that_can_be_saved_and_is_the_same_otherwise(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+import torch
 
 import saywhy
 from saywhy.errors import OptionError
@@ -24,6 +25,21 @@ def test_scores_sum_to_the_gain_within_the_tolerance(architecture: str) -> None:
         assert sum(why.scores) == pytest.approx(gain, rel=0.03, abs=1e-3)
         # The parts are bounded as well as the sum: no word may be far off.
         assert np.abs(np.subtract(why.scores, fine.scores)).sum() <= 0.15 * np.abs(fine.scores).sum()
+
+
+@pytest.mark.parametrize("text", zoo.TEXTS)
+def test_fifty_points_sum_to_what_the_network_itself_gains(text: str) -> None:
+    model = zoo.shared("bert")
+    why = saywhy.explain(model, text, "integrated-gradients", points=50, output="logit", target=1)
+    (item,) = model.encode([saywhy.Example((text,))])
+    inputs = dict(model.task.collate([item]).inputs)
+    words = torch.from_numpy(item.rows[0].pieces.owned())
+    with torch.no_grad():
+        embeddings = model.module.get_input_embeddings()(inputs.pop("input_ids"))  # type: ignore[operator]
+        empty = embeddings.masked_fill(words[None, :, None], 0.0)  # special tokens stay
+        whole, none = (float(model.module(inputs_embeds=x, **inputs).logits[0, 1]) for x in (embeddings, empty))
+    assert abs(whole - none) > 0.05
+    assert sum(why.scores) == pytest.approx(whole - none, rel=0.05)  # type: ignore[attr-defined]
 
 
 def test_a_tighter_tolerance_costs_more_and_errs_less() -> None:

@@ -99,6 +99,10 @@ def test_a_linear_mask_has_the_same_score_by_every_method() -> None:
     ]
     for other in scores[1:]:
         np.testing.assert_allclose(other, scores[0], atol=1e-4)
+    # On the path of embeddings a single point is exact for it.
+    path = saywhy.explain(model, zoo.TEXTS[2], "integrated-gradients", points=1, output="logit", target=0)
+    np.testing.assert_allclose(path.scores, scores[0], atol=1e-4)  # type: ignore[union-attr]
+    assert path.error == pytest.approx(0, abs=1e-5)  # type: ignore[union-attr]
 
 
 def test_mistakes() -> None:

@@ -26,4 +26,10 @@ class _Reader(_Judge):
     labels = ("negative", "positive")
 
 
-Critic, Reader = _Critic(), _Reader()
+class _Positive(_Critic):
+    """Says yes to what is called positive."""
+
+    word = "positive"
+
+
+Critic, Reader, Positive = _Critic(), _Reader(), _Positive()

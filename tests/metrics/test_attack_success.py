@@ -7,7 +7,7 @@ import pytest
 from saywhy.errors import DataError, OptionError
 from saywhy.metrics import AttackSuccess
 from saywhy.metrics.parts import join_parts
-from saywhy.types import Example
+from saywhy.types import Example, Prediction
 from tests.data.test_wordnet import folder  # noqa: F401 - a fixture
 
 from .stubs import StubModel, make_bench
@@ -67,6 +67,42 @@ def test_greedy_builds_on_what_it_has_done():
     assert got.bins["queries"] == 3 + 2
     assert got.bins["words-changed"] == pytest.approx(4 / 12)
     assert bench.model.read[-1] != bench.model.read[0]
+
+
+@pytest.mark.parametrize("search", ["greedy", "ranked"])
+def test_a_label_that_denies_one_is_right_until_that_one_is_said(search):
+    # The first takes two changes, which raise "positive" one by one; the second is wrong by itself.
+    weights = {"isn't": 1.0, "aren't": 1.0, "wasn't": 0.1}
+    texts = [("this is not it those are not it all was not it", "non-positive"), ("isn't aren't", "non-positive")]
+    bench = bench_of(texts, weights, bias=-1.5)
+    got = score(bench, search=search)
+    same = score(bench_of([(t, "negative") for t, _ in texts], weights, bias=-1.5), search=search)
+    assert got.values == same.values == (1.0,)
+    assert got.bins == same.bins
+    assert got.bins["accuracy"] == 0.5
+    safe = score(bench_of([("this is not it", "non-positive")], {"isn't": -1.0}, bias=-1.5), search=search)
+    assert safe.values == (0.0,)
+
+
+def test_a_label_that_denies_one_holds_while_the_others_change_places():
+    # Of three labels: the change turns the second into the third, and "non-first" stays right.
+    class Three(Reader):
+        labels = ("first", "second", "third")
+
+        def predict(self, inputs, **options):
+            self.read += [example.texts for example in inputs]
+            some = [(0.2, 0.1, 0.7) if "isn't" in e.texts[0] else (0.1, 0.8, 0.1) for e in inputs]
+            return [Prediction(self.labels[p.index(max(p))], max(p), self.labels, p) for p in some]
+
+        def label_index(self, label, example=None):
+            return self.labels.index(label)
+
+    found = {}
+    for label in ("second", "non-first"):
+        bench = make_bench([Example(("this is not it",), label=label)])
+        bench.model = Three({})
+        found[label] = score(bench).values
+    assert found == {"second": (1.0,), "non-first": (0.0,)}
 
 
 def test_it_stops_where_nothing_helps_and_where_the_queries_end():

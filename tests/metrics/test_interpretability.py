@@ -13,8 +13,8 @@ from scipy.stats import spearmanr
 
 import saywhy
 from saywhy.errors import CapabilityError, DataError, OptionError
-from saywhy.metrics import Consistency, ImportantTokens, Simulatability, Workbench, evaluate
-from saywhy.metrics.consistency import _states
+from saywhy.metrics import Consistency, ImportantTokens, Simulatability, Workbench, evaluate, source
+from saywhy.metrics.consistency import _batches, _states
 from saywhy.objectives import train
 from saywhy.ops.gains import average_relative_gain
 from saywhy.types import Example
@@ -60,7 +60,7 @@ def test_important_tokens_by_hand() -> None:
 
 def test_consistency_over_words_is_scipys() -> None:
     given = trial(zoo.shared(), EXAMPLES[:3])
-    states = _states(given, [0, 1, 2])
+    states = _states(given.bench.model, EXAMPLES[:3], "head")
     shares = [np.abs(why.scores) / np.abs(why.scores).sum() for why in given.explanations]
     found: dict[int, list[float]] = {0: [], 1: [], 2: []}
     for i, j in ((0, 1), (0, 2), (1, 2)):
@@ -77,7 +77,7 @@ def test_consistency_over_words_is_scipys() -> None:
 
 def test_consistency_over_pairs_is_scipys() -> None:
     given = trial(zoo.shared(), EXAMPLES[:6])
-    means = np.stack([s.mean(0) for s in _states(given, list(range(6)))])
+    means = np.stack([s.mean(0) for s in _states(given.bench.model, EXAMPLES[:6], "head")])
     shares = np.zeros((6, 40))
     for i, why in enumerate(given.explanations):
         shares[i, : len(why.scores)] = np.abs(why.scores) / np.abs(why.scores).sum()
@@ -92,16 +92,41 @@ def test_consistency_over_pairs_is_scipys() -> None:
 
 def test_words_have_the_hidden_states_of_their_pieces() -> None:
     model = zoo.shared()
-    given = trial(model, EXAMPLES[:1])
     (item,) = model.encode(EXAMPLES[:1])
     with torch.no_grad():
         out = model.module.base_model(**model.task.collate([item]).inputs, output_hidden_states=True)  # type: ignore[operator]
     states = torch.stack(out.hidden_states[1:]).mean(0)[0]
-    (made,) = _states(given, [0])
+    (made,) = _states(model, EXAMPLES[:1], "head")
     pieces = item.rows[0].pieces
     for word in range(len(item.words)):
         own = states[pieces.piece[pieces.word == word]].mean(0)
         np.testing.assert_allclose(made[word], own.numpy(), atol=1e-5)
+
+
+@pytest.mark.parametrize("reading", ["tokens", "pairs"])
+@pytest.mark.parametrize("limits", [{"_BLOCK_TEXTS": 3}, {"_BLOCK_WORDS": 40}])
+def test_blocks_do_not_change_who_is_compared(
+    reading: str, limits: dict[str, int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    metric = Consistency(reading=reading, batch=5)
+    given = [Example((text,)) for text in TEXTS if text != "Dull"] * 2
+    whole = evaluate(zoo.shared(), given, ["gradient"], metric)
+    for name, size in limits.items():
+        monkeypatch.setattr(source, name, size)
+    assert evaluate(zoo.shared(), given, ["gradient"], metric) == whole
+    assert whole.results[0] == metric.score(trial(zoo.shared(), given))
+
+
+def test_few_texts_at_the_end_are_compared_with_the_last_batch() -> None:
+    texts = [text for text in TEXTS if text != "Dull"]
+    for reading in ("tokens", "pairs"):
+        for n in (5, 6, 7):
+            given = trial(zoo.shared(), [Example((text,)) for text in texts[:n]])
+            split, whole = (Consistency(reading=reading, batch=size).score(given) for size in (4, 32))
+            assert split == replace(whole, variant=split.variant)
+            assert split.n == n
+    sizes = {(n, size): [len(numbers) for numbers in _batches(n, size)] for n, size in ((100, 32), (67, 32), (5, 2))}
+    assert sizes == {(100, 32): [32, 32, 32, 4], (67, 32): [32, 35], (5, 2): [2, 3]}
 
 
 def test_what_consistency_cannot_do() -> None:

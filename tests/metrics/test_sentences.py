@@ -154,6 +154,48 @@ def test_a_critic_and_a_reader_judge():
         CriticScore().check(sentence_bench(label))
 
 
+PEOPLE = [
+    ("one", "negative", "bad"),
+    ("two", "positive", "great"),
+    ("three", "positive", "good"),
+    ("four", "negative", "dull"),
+]
+
+
+def test_a_critic_and_a_reader_judge_people():
+    label = [Example((text,), label=name, explanations=(f"a {word} film",)) for text, name, word in PEOPLE]
+    people = sentence_bench(label).trial("people", human_sentences(label))
+    judged = CriticScore(critic=f"{HERE}/judges.py:Positive").score(people)
+    assert judged.value == pytest.approx(50)  # says yes to what is called positive
+    assert judged.bins == {"right": pytest.approx(50)}
+    assert LabelAccuracy(reader=f"{HERE}/judges.py:Reader").score(people).value == pytest.approx(0.75)
+    unknown = [replace(label[0], label=None)]
+    with pytest.raises(DataError, match="without a label"):
+        CriticScore(critic=f"{HERE}/judges.py:Critic").score(
+            sentence_bench(unknown).trial("people", human_sentences(unknown))
+        )
+
+
+def test_people_explain_the_choice_and_not_its_number():
+    question = Example(("What now?",), choices=("sleep", "eat"), label=1, explanations=("I am hungry.",))
+    for given in (question, replace(question, label="eat")):
+        (why,) = human_sentences([given])
+        assert (why.target, why.prediction.label) == ("eat", "eat")
+
+
+def test_right_is_what_the_model_counts_as_right():
+    # People's explanations are of the label; a label such as non-positive is all that is not positive.
+    examples = [Example((text,), label=label) for text, label in [
+        ("a great film", "positive"), ("a bad film", "positive"), ("a bad film", "non-positive"),
+        ("a great film", "non-positive"), ("a bad film", None)]]  # fmt: skip
+    found = CriticScore(critic=f"{HERE}/judges.py:Critic").measure(trial(examples, ["film", "film", "film", "", ""]))
+    assert found.columns["right"].tolist() == [1, 0, 1, 0, -1]
+    told = [replace(e, explanations=("a film",)) for e in examples[:4]]
+    people = sentence_bench(told).trial("people", human_sentences(told))
+    found = CriticScore(critic=f"{HERE}/judges.py:Critic").measure(people)
+    assert found.columns["right"].tolist() == [1, 1, 1, 1]
+
+
 def test_the_label_follows_only_where_words_feed_it():
     from tests.models.test_mpii import NLI
     from tests.objectives.test_mpii import TINY, learn, pets
@@ -173,6 +215,9 @@ def test_the_label_follows_only_where_words_feed_it():
         bench = Workbench(model, same[:8], space="sentences")
         rates[integration] = LabelFollows().score(bench.trial("sentence", turned))
         assert rates[integration].n == 8
+        if integration == "full":
+            # People's sentences, which come with their label and nothing else.
+            assert LabelFollows().score(bench.trial("people", human_sentences(same[:8], 0))).value == 1.0
     assert rates["full"].value == 1.0
     assert rates["full"].bins["changed"] == 1.0
     # A label that hears nothing is the same for all, and so the other one's for half of them.

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -69,6 +71,31 @@ def test_what_was_drawn_counts_against_it_only_down_to_the_margin(model: TextMod
     ami.margin = 0.0
     floor = 2 * float(ami.likelihood(lesson, lesson.gold, lesson.ids).mean().detach())
     assert float(ami._learn(lesson, drawn)[0].detach()) >= float(alone.detach()) + floor - 1e-4
+
+
+def test_both_players_see_labels_drawn_alike(model: TextModel, monkeypatch: pytest.MonkeyPatch) -> None:
+    _, ami, lesson = game(model, "ami", afire_start=0.0)
+    chances = torch.tensor([[0.7, 0.3]]).expand(len(lesson.gold), 2)
+    count = torch.ones(len(lesson.gold))
+    spoken = SimpleNamespace(ids=lesson.ids, logits=chances.log(), log_probability=0 * count, lengths=count)
+    monkeypatch.setattr(type(ami.speaker), "generate", lambda *_, **__: spoken)
+    seen: dict[str, list[torch.Tensor]] = {"backward": [], "reward": []}
+
+    def told(player: str, labels: torch.Tensor) -> torch.Tensor:
+        seen[player].append(labels)
+        return torch.zeros(len(labels))
+
+    monkeypatch.setattr(ami, "_learn", lambda lesson, drawn: told("backward", drawn["labels"]))
+    monkeypatch.setattr(ami, "likelihood", lambda lesson, labels, ids: told("reward", labels))
+    for index in range(100):
+        for phase in ami.phases(lesson, Step(index, 100, 0, 0)):
+            phase.loss()
+    shares = {player: float(torch.cat(labels).double().mean()) for player, labels in seen.items()}
+    assert shares == {"backward": pytest.approx(0.3, abs=0.05), "reward": pytest.approx(0.3, abs=0.05)}
+    assert not torch.equal(torch.cat(seen["backward"]), torch.cat(seen["reward"]))
+    again = next(iter(ami.phases(lesson, Step(0, 100, 0, 0))))
+    again.loss()
+    assert torch.equal(seen["backward"][-1], seen["backward"][0])
 
 
 def test_equal_up_to_padding() -> None:
@@ -154,3 +181,17 @@ def test_a_label_that_does_not_move_counts_once(integration: str) -> None:
     moves = integration in ("full", "no-inference")
     expected = terms["words"] + terms["label"] + (terms["first-label"] if moves else 0.0)
     torch.testing.assert_close(loss.detach(), torch.as_tensor(expected))
+
+
+@pytest.mark.parametrize("integration", ["full", "none"])
+def test_padding_behind_the_end_changes_no_term(integration: str) -> None:
+    model = learn(epochs=0, model_options={**TINY, "integration": integration})
+    model.module.eval()
+    objective, _, lesson = game(model, "none")
+    pad_id = int(model.module.config.pad_id)  # type: ignore[union-attr, arg-type]
+    longer = replace(lesson, ids=torch.nn.functional.pad(lesson.ids, (0, 2), value=pad_id))
+    (loss, terms), (padded, same_terms) = objective.supervised(lesson), objective.supervised(longer)
+    assert set(terms) == {"words", "label", "first-label"}
+    torch.testing.assert_close(padded, loss)
+    for name, value in terms.items():
+        torch.testing.assert_close(torch.as_tensor(same_terms[name]), torch.as_tensor(value), msg=name)

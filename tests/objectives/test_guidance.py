@@ -116,9 +116,14 @@ def test_random_tokens_are_ordinary_ones() -> None:
     targets = guide.targets(items)
     made = guide.masked(items, targets, np.random.default_rng(3))
     again = guide.masked(items, targets, np.random.default_rng(3))
-    for before, item, same in zip(items, made, again, strict=True):
-        changed = before.rows[0].ids != item.rows[0].ids
+    for before, target, item, same in zip(items, targets, made, again, strict=True):
+        row = before.rows[0]
+        changed = row.ids != item.rows[0].ids
         assert not set(item.rows[0].ids[changed]) & set(model.tokenizer.all_special_ids)
+        asked = row.pieces.keep_pieces(~guide.lowest(before, target)) == 0.0
+        assert changed.any()
+        assert not changed[~asked].any()
+        assert not changed[~row.pieces.owned()].any()
         assert (item.rows[0].ids == same.rows[0].ids).all()
     assert any((a.rows[0].ids != b.rows[0].ids).any() for a, b in zip(items, made, strict=True))
 
@@ -163,6 +168,22 @@ def test_choices_have_a_target_where_they_were_asked_about() -> None:
     targets = Guide(model).targets(items)[0]
     assert float(targets[0].sum()) == 0
     assert float(targets[1].sum()) == pytest.approx(1, abs=0.01)
+
+
+def test_of_choices_words_of_the_gold_row_are_masked() -> None:
+    model = chooser()
+    example = Example(("Dull film, you sleep?",), choices=("You sleep through most of it", "run away"), label=1)
+    items = model.encode([example])
+    guide = Guide(model, mask_ratio=0.3)
+    targets = guide.targets(items)
+    chosen = guide.lowest(items[0], targets[0])
+    gold = items[0].rows[1]
+    shown = np.unique(gold.pieces.word)
+    assert chosen.sum() == math.ceil(0.3 * len(shown))
+    assert set(np.flatnonzero(chosen)) <= set(shown)  # the words of the other choice have no attribution
+    assert (guide.masked(items, targets)[0].rows[1].ids != gold.ids).any()
+    flat = tuple(np.zeros(len(row), dtype=np.float16) for row in items[0].rows)
+    assert guide.lowest(items[0], flat).sum() == math.ceil(0.3 * len(items[0].words))
 
 
 @pytest.mark.parametrize(

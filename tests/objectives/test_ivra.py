@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import Any
 
@@ -242,6 +243,78 @@ def test_the_unrolled_step_has_the_gradient_of_finite_differences() -> None:
     assert float(whole.abs().min()) > 0
     assert student.a.grad is None
     assert float(student.a.detach()) == pytest.approx(0.3)
+
+
+@pytest.mark.parametrize("clip", [None, 0.05, 100.0])
+def test_the_unrolled_step_is_the_step_the_loop_takes(clip: float | None) -> None:
+    student, batch = Toy(), torch.tensor([0.5, -1.0, 2.0]).double()
+    teacher = torch.tensor([0.8, 0.1]).double().requires_grad_()
+
+    def apart(scores: Tensor, shares: Tensor, given: Tensor = teacher) -> Tensor:
+        return (scores - 0.5).square().mean() + (shares - torch.sigmoid(given[0] * batch + given[1])).square().mean()
+
+    moved = unrolled_step(student, batch, apart, 0.7, clip)
+    optimiser = torch.optim.SGD(student.parameters(), 0.7)
+    apart(*student(batch)).backward()
+    norm = nn.utils.clip_grad_norm_(student.parameters(), math.inf if clip is None else clip)
+    assert 0.05 < float(norm) < 100  # one of the bounds acts
+    optimiser.step()
+    for name, parameter in student.named_parameters():
+        torch.testing.assert_close(moved[name], parameter)
+    student = Toy()
+
+    def behind(given: Tensor) -> Tensor:
+        def loss(scores: Tensor, shares: Tensor) -> Tensor:
+            return apart(scores, shares, given)
+
+        return torch.stack(list(unrolled_step(student, batch, loss, 0.7, clip).values()))
+
+    assert torch.autograd.gradcheck(behind, (teacher,))
+
+
+def test_a_step_without_a_slope_is_no_step() -> None:
+    student, batch = Toy(), torch.tensor([0.5]).double()
+    teacher = torch.tensor(2.0).double().requires_grad_()
+    moved = unrolled_step(student, batch, lambda scores, shares: 0 * teacher * (scores + shares).sum(), 0.7, 0.05)
+    assert all(torch.equal(moved[name], parameter) for name, parameter in student.named_parameters())
+    (slope,) = torch.autograd.grad(moved["a"], teacher)
+    assert float(slope) == 0
+
+
+@pytest.mark.parametrize("name", ["ivra", "smat"])
+def test_the_unrolled_step_knows_where_the_loop_clips(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    seen = []
+
+    def watched(student: Any, batch: Any, loss: Any, rate: float, clip: float | None = None) -> Any:
+        seen.append(clip)
+        return unrolled_step(student, batch, loss, rate, clip)
+
+    monkeypatch.setattr(f"saywhy.objectives.{name}.unrolled_step", watched)
+    options = {"criteria": "sim"} if name == "ivra" else {}
+    quick(name, epochs=1, clip=0.25, **options)
+    assert set(seen) == {0.25}
+
+
+def test_the_models_gradient_goes_through_the_students_step(monkeypatch: pytest.MonkeyPatch) -> None:
+    model = zoo.classifier()
+    objective, batch, _ = made(model, criteria="sim", student_rate=0.1)
+    assert objective.student is not None
+    objective.student.eval()
+
+    def slope() -> Tensor:
+        raw, found = explained_forward(model.module, model.task, batch, objective.module)
+        labels = model.task.predicted(model.task.combine(raw.detach(), batch.owner, batch.size))
+        (made_of,) = torch.autograd.grad(objective.simulatability(batch, labels, found), objective.module.head)
+        return made_of
+
+    through = slope()
+
+    def held(*given: Any, **options: Any) -> dict[str, Tensor]:
+        return {name: parameter.detach() for name, parameter in unrolled_step(*given, **options).items()}
+
+    monkeypatch.setattr("saywhy.objectives.ivra.unrolled_step", held)
+    beside = slope()
+    assert float((through - beside).norm() / beside.norm()) > 1e-3
 
 
 @pytest.mark.parametrize("kind", [InterpretableAttention, SmatAttention])

@@ -14,6 +14,7 @@ from saywhy.loop import OptimiserSettings, Step
 from saywhy.models import TextModel
 from saywhy.objectives import accuracy, train
 from saywhy.objectives.regex import Regex
+from saywhy.ops.smoothness import PROJECTIONS, ascend
 from saywhy.types import Example
 from tests.zoo import LABELS, TEXTS, chooser, classifier
 
@@ -135,6 +136,36 @@ def test_the_adversary_finds_more_than_noise_and_a_ball_finds_nothing() -> None:
     assert found["smart"] > 1e-3
 
 
+def test_the_adversarial_term_holds_what_dropout_does_and_says_so() -> None:
+    # Its passes draw their dropout apart: without a perturbation that counts, what is left in training is dropout's.
+    model, found = classifier(), {}
+    for training in (False, True):
+        model.module.train(training)
+        _, terms = loss(*made(model, **only("adversarial", projection="ball", noise=1e-5)))
+        found[training] = terms["adversarial"]
+    assert found[False] < 1e-6
+    assert found[True] > 1e-3
+
+
+@pytest.mark.parametrize("projection", PROJECTIONS)
+def test_the_adversary_leaves_padding_alone(monkeypatch: pytest.MonkeyPatch, projection: str) -> None:
+    seen: list[tuple[torch.Tensor, torch.Tensor]] = []
+
+    def watched(divergence: Any, start: torch.Tensor, real: torch.Tensor, **options: Any) -> torch.Tensor:
+        change = ascend(divergence, start, real, **options)
+        seen.append((real, change))
+        return change
+
+    monkeypatch.setattr("saywhy.objectives.regex.ascend", watched)
+    objective, (batch, items) = made(classifier(), **only("adversarial", projection=projection))
+    loss(objective, (batch, items))
+    ((real, change),) = seen
+    assert real.sum(1).tolist() == batch.lengths.tolist()
+    assert not real.all()
+    assert (change[~real] == 0).all()
+    assert (change[real].abs().amax(-1) > 0).all()
+
+
 def test_smarts_adversary_is_its_random_start_and_says_so() -> None:
     # Why it is not the default: with a gradient that counts for nothing it finds the same.
     model = classifier()
@@ -172,6 +203,33 @@ def test_guidance_is_zero_only_where_both_attentions_are_the_attribution(monkeyp
     assert terms["guidance"] == pytest.approx(0, abs=1e-6)
 
 
+def by_hand(attention: torch.Tensor, targets: list[Any]) -> float:
+    """KL(attention || attribution), mean over rows, in the precision of Python's own numbers."""
+    made = []
+    for row, target in zip(attention.detach().double().numpy(), targets, strict=True):
+        p, q = row[: len(target[0])], target[0].astype(np.float64)
+        there = p > 0
+        made.append(float(np.sum(p[there] * np.log(p[there] / (q / q.sum())[there]))))
+    return float(np.mean(made))
+
+
+def test_guidance_is_both_divergences_by_hand() -> None:
+    model = classifier()
+    model.module.eval()
+    objective, (batch, items) = made(model, **only("guidance", mask_ratio=0.3))
+    guide = objective.guide
+    assert guide is not None
+    _, terms = loss(objective, (batch, items))
+    targets = guide.targets(items, STEP.epoch)
+    masked = model.task.collate(guide.masked(items, targets, STEP.numpy("mask")))
+    expected = [
+        by_hand(guide.attention(objective._forward(rows, None, attention=True)[1][-1], rows), targets)
+        for rows in (batch, masked)
+    ]
+    assert min(expected) > 0.01
+    assert terms["guidance"] == pytest.approx(sum(expected), rel=1e-3)
+
+
 def test_the_attribution_is_a_fixed_target() -> None:
     model = classifier()
     objective, (batch, items) = made(model, **only("guidance"), classify_weight=0.0)
@@ -206,10 +264,27 @@ def test_choices_with_different_numbers() -> None:
     assert all(p.grad is None or p.grad.isfinite().all() for p in objective.model.module.parameters())
 
 
-def test_a_recurrent_network_can_be_made_robust() -> None:
-    model = train("regex", reviews(24), "gru", epochs=1, batch_size=8, guidance_weight=0,
-                  model_options={"hidden_size": 8})  # fmt: skip
+@pytest.mark.parametrize("network", ["gru", "lstm"])
+@pytest.mark.parametrize("frozen", [False, True])
+def test_a_recurrent_network_can_be_made_robust(network: str, frozen: bool) -> None:
+    # Word vectors that are not trained, as those of GloVe, are a place like any other to be smooth around.
+    options = {"hidden_size": 8, "freeze_embeddings": frozen}
+    model = train("regex", reviews(24), network, epochs=1, batch_size=8, guidance_weight=0, model_options=options,
+                  gradient_every=1, adversarial_every=1)  # fmt: skip
     assert model.task.name == "text"
+
+
+@pytest.mark.parametrize("frozen", [False, True])
+def test_the_gradient_term_is_the_same_with_frozen_embeddings(frozen: bool) -> None:
+    model = classifier()
+    model.module.eval()
+    _, free = loss(*made(model, **only("gradient")))
+    model.module.get_input_embeddings().weight.requires_grad_(not frozen)
+    total, terms = loss(*made(model, **only("gradient")))
+    assert terms["gradient"] == pytest.approx(free["gradient"], rel=1e-6)
+    total.backward()
+    assert (model.module.get_input_embeddings().weight.grad is None) == frozen
+    assert float(model.module.classifier.weight.grad.abs().max()) > 0
 
 
 def test_it_learns_and_logs_its_terms(tmp_path: Path) -> None:

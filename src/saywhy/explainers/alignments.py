@@ -85,9 +85,8 @@ class Pairs:
         self.grid = space.grid(network, rows, [self.shapes[i] for i in owner])
         # Windows of one pair share its cells.
         first = np.concatenate([[0], np.cumsum(counts)[:-1]])
-        self._first = torch.from_numpy(first).to(self.device)
         self._rows = [torch.arange(start, start + n) for start, n in zip(first.tolist(), counts, strict=True)]
-        self.real = self.grid.cells[self._first]
+        self.real = self.grid.cells[torch.from_numpy(first).to(self.device)]
         self._single = len(rows) == len(self.group)
         with torch.no_grad():
             everything = torch.arange(len(self.group), device=self.device)
@@ -109,9 +108,20 @@ class Pairs:
         return self.task.combine(raw, owner, len(flat)).float().view(len(which), samples, -1)
 
     def word_vectors(self) -> tuple[Tensor, Tensor]:
-        """The model's input vectors of the words of both texts, G x P x d and G x H x d (of the first window)."""
-        premise, hypothesis = self.grid.word_vectors()
-        return premise[self._first], hypothesis[self._first]
+        """The model's input vectors of the words of both texts, G x P x d and G x H x d.
+
+        Of a pair in several windows, a word's vector is that of the window that shows most of it.
+        """
+        premise, hypothesis = (self._fullest(*found) for found in self.grid.word_vectors())
+        return premise, hypothesis
+
+    def _fullest(self, vectors: Tensor, pieces: Tensor) -> Tensor:
+        """From rows x W x d vectors, each of a number of pieces (rows x W), those of most pieces, G x W x d."""
+        if self._single:
+            return vectors
+        words = torch.arange(vectors.shape[1], device=vectors.device)
+        best = [(own[0] + pieces[own].argmax(0).cpu()).to(vectors.device) for own in self._rows]
+        return torch.stack([vectors[rows, words] for rows in best])
 
     def judge(self, number: int, selected: Tensor, scores: Tensor) -> Found:
         """What the model says of a selection, |p| x |h|, of pair ``number``."""

@@ -23,6 +23,7 @@ class Step:
     """Where a run is; the source of all randomness of an objective.
 
     ``index`` counts optimiser steps from 0, ``part`` the micro-batches of one step and ``rank`` the processes.
+    ``clip`` is the largest norm of a phase's gradient: who looks ahead to a step has to know it.
     """
 
     index: int
@@ -32,6 +33,7 @@ class Step:
     part: int = 0
     rank: int = 0
     device: torch.device = field(default_factory=lambda: torch.device("cpu"))
+    clip: float | None = None
 
     @property
     def progress(self) -> float:

@@ -100,7 +100,8 @@ class Stepper:
                 # Every process must take part in every collective call; weight 0 makes this one count for nothing.
                 mine = share[:1]
             items = self._to_device(self.collate([self.data[int(i)] for i in mine]))
-            where = Step(index, self.total, epoch, self.settings.seed, part, rank, self.accelerator.device)
+            device, clip = self.accelerator.device, self.settings.clip
+            where = Step(index, self.total, epoch, self.settings.seed, part, rank, device, clip)
             running.append((self.objective.phases(items, where), weight, part))
         logged: dict[str, float] = {}
         ordinal = 0

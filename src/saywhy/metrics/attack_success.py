@@ -16,7 +16,7 @@ from saywhy.metrics.base import Metric, check_option, register
 from saywhy.metrics.parts import Contributions, Parts
 from saywhy.metrics.trial import Trial, Workbench
 from saywhy.ops.randomness import numpy_generator
-from saywhy.types import Example
+from saywhy.types import Example, Prediction
 
 __all__ = ["AttackSuccess"]
 
@@ -39,7 +39,8 @@ class AttackSuccess(Metric):
     Departures: names and places come from lists of this project; numbers that are marks are left alone. The search
     stops when no change lowers the probability of the right label any further.
 
-    Edge cases: an example without anything to change is attacked in vain, with no query; of a pair, the fields in
+    Edge cases: a label such as ``non-entailment`` that the model does not have is right until ``entailment`` is
+    predicted; an example without anything to change is attacked in vain, with no query; of a pair, the fields in
     ``meta["fixed"]`` are left alone; choices are never changed, nor words beyond what the model reads of a long text.
 
     Attributes:
@@ -105,10 +106,14 @@ class AttackSuccess(Metric):
         bench = trial.bench
         self.check(bench)
         attacks = []
-        for i, (gold, said) in enumerate(zip(bench.gold, bench.predictions, strict=True)):
-            if gold is not None and said.index == gold:
+        for i, said in enumerate(bench.predictions):
+            if bench.is_right(i, said):
+                denied = bench.denied(i)
+                aim = said.index if denied is None else said.labels.index(denied)
                 changes = self._changes(bench, i)
-                attacks.append(_Attack(i, bench.examples[i], gold, said.probabilities[gold], changes, self.max_queries))
+                attack = _Attack(i, bench.examples[i], aim, denied is not None, changes, self.max_queries)
+                attack.value = attack.worth(said)
+                attacks.append(attack)
         self._run(bench, attacks)
         words = [len(example_words(attack.example, bench.model.splitter)) for attack in attacks]
         columns = {
@@ -148,8 +153,8 @@ class AttackSuccess(Metric):
             waiting = []
             for attack, way, question in asking:
                 answers = [next(said) for _ in question]
-                turned = [answer.index != attack.gold for answer in answers]
-                values = [answer.probabilities[attack.gold] for answer in answers]
+                turned = [attack.turned(answer) for answer in answers]
+                values = [attack.worth(answer) for answer in answers]
                 waiting.append((attack, way, _send(way, (values, turned))))
 
     def _changes(self, bench: Workbench, i: int) -> list[Rewrite]:
@@ -179,17 +184,29 @@ Way = Generator[Question, Answer, None]
 
 @dataclass
 class _Attack:
-    """The attack on one example; its searches ask about changed texts and are told what the model says."""
+    """The attack on one example; its searches ask about changed texts and are told what the model says.
+
+    ``aim`` is the right class, or with ``denied`` the one class that is wrong.
+    """
 
     number: int
     example: Example
-    gold: int
-    value: float
+    aim: int
+    denied: bool
     changes: list[Rewrite]
     budget: int
+    value: float = 1.0
     made: list[Rewrite] = field(default_factory=list)
     success: bool = False
     queries: int = 0
+
+    def worth(self, said: Prediction) -> float:
+        """Probability of what is right."""
+        return 1.0 - said.probabilities[self.aim] if self.denied else said.probabilities[self.aim]
+
+    def turned(self, said: Prediction) -> bool:
+        """Whether a prediction is no longer right."""
+        return (said.index == self.aim) == self.denied
 
     def changed(self, rewrites: Sequence[Rewrite]) -> Example:
         return replace(self.example, texts=apply_rewrites(self.example.texts, rewrites))

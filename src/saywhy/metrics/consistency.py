@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, cast
+from typing import Any, ClassVar
 
 import numpy as np
 import torch
@@ -15,6 +16,7 @@ from saywhy.metrics.base import Metric, check_option, register
 from saywhy.metrics.parts import Contributions, Parts
 from saywhy.metrics.selection import distribution_of, read_of, require_explanations
 from saywhy.metrics.trial import Trial
+from saywhy.types import Example
 
 __all__ = ["Consistency"]
 
@@ -42,7 +44,8 @@ class Consistency(Metric):
 
     Attributes:
         reading: ``tokens`` or ``pairs``.
-        batch: texts that are compared with each other.
+        batch: texts that are compared with each other, in the order of the data; a rest of 3 or fewer joins the batch
+            before it.
 
     Example:
         >>> Consistency(reading="pairs").range
@@ -75,35 +78,52 @@ class Consistency(Metric):
         )
 
     def measure(self, trial: Trial) -> Parts:
-        """Read hidden states, and compare all pairs of a batch."""
+        """Keep the examples and their explanations until all are there: batches are not those of memory."""
         require_explanations(self.name, trial)
-        n = len(trial.explanations)
+        n, bench = len(trial.explanations), trial.bench
+        columns = {name: np.empty(n, dtype=object) for name in ("examples", "read", "shares")}
+        for i, example in enumerate(bench.examples):
+            read = read_of(trial, i)
+            columns["examples"][i], columns["read"][i] = example, read
+            columns["shares"][i] = distribution_of(trial, i)[read]
+        return Parts(np.arange(n), columns, n, facts={"model": bench.model, "truncation": bench.truncation})
+
+    def finish(self, parts: Parts, seed: int) -> Parts:
+        """Read hidden states, and compare all pairs of a batch."""
+        examples, read, shares = (parts.columns[name] for name in ("examples", "read", "shares"))
         index, values = [], []
-        for start in range(0, n, self.batch):
-            numbers = list(range(start, min(n, start + self.batch)))
-            read = [read_of(trial, i) for i in numbers]
-            states = [own[seen] for own, seen in zip(_states(trial, numbers), read, strict=True)]
-            shares = [distribution_of(trial, i)[seen] for i, seen in zip(numbers, read, strict=True)]
-            found = _by_tokens(states, shares) if self.reading == "tokens" else _by_pairs(states, shares)
-            for i, value in zip(numbers, found, strict=True):
+        for numbers in _batches(parts.seen, self.batch):
+            found = _states(parts.facts["model"], [examples[i] for i in numbers], parts.facts["truncation"])
+            states = [own[read[i]] for own, i in zip(found, numbers, strict=True)]
+            compare = _by_tokens if self.reading == "tokens" else _by_pairs
+            for i, value in zip(numbers, compare(states, [shares[i] for i in numbers]), strict=True):
                 if value is not None:
                     index.append(i)
                     values.append(value)
-        return Parts(np.asarray(index, dtype=np.intp), {"values": np.asarray(values, dtype=np.float64)}, n)
+        return Parts(np.asarray(index, dtype=np.intp), {"values": np.asarray(values, dtype=np.float64)}, parts.seen)
 
     def contributions(self, parts: Parts) -> Contributions:
         """The mean over texts."""
         return Contributions.mean(parts.columns["values"])
 
 
-def _states(trial: Trial, numbers: list[int]) -> list[NDArray[np.float64]]:
+def _batches(n: int, size: int) -> list[list[int]]:
+    """Numbers of the texts that are compared with each other; a rest of few texts joins the batch before it.
+
+    Example:
+        >>> [len(numbers) for numbers in _batches(9, 4)]
+        [4, 5]
+    """
+    starts = [start for start in range(0, n, size) if start == 0 or n - start >= min(size, _FEWEST + 1)]
+    return [list(range(start, end)) for start, end in zip(starts, [*starts[1:], n], strict=True)]
+
+
+def _states(model: Any, examples: Sequence[Example], truncation: str) -> list[NDArray[np.float64]]:
     """Mean hidden states of the words of some examples, words x d each."""
     from saywhy.models.hidden_states import keep_hidden_states
 
-    bench = trial.bench
-    model = cast(Any, bench.model)
     made = []
-    encoded = model.encode([bench.examples[i] for i in numbers], bench.truncation)
+    encoded = model.encode(list(examples), truncation)
     with model.evaluation() as network, torch.no_grad():
         for item in encoded:
             batch = model.task.collate([item]).to(model.device)

@@ -12,7 +12,7 @@ from saywhy.data.critic import critic_texts
 from saywhy.errors import OptionError
 from saywhy.metrics.base import register
 from saywhy.metrics.parts import Contributions, Parts
-from saywhy.metrics.sentences import SentenceMetric, sentences_of
+from saywhy.metrics.sentences import SentenceMetric, labels_of, sentences_of
 from saywhy.metrics.trial import Trial, Workbench
 from saywhy.types import Example
 
@@ -41,10 +41,9 @@ class _Judged(SentenceMetric):
         return model.predict(examples, batch_size=trial.bench.batch_size, truncation="head")
 
     def _parts(self, trial: Trial, fits: list[bool]) -> Parts:
-        gold = trial.bench.gold
-        says = [why.prediction.index for why in trial.explanations]
+        judged = [trial.bench.is_right(i, why.prediction) for i, why in enumerate(trial.explanations)]
         # 1: the model was right, 0: wrong, -1: nobody knows.
-        right = [-1 if g is None else int(g == p) for g, p in zip(gold, says, strict=True)]
+        right = [-1 if known is None else int(known) for known in judged]
         columns = {"fits": np.asarray(fits, dtype=np.float64), "right": np.asarray(right)}
         return Parts(np.arange(len(fits)), columns, len(fits))
 
@@ -77,11 +76,8 @@ class CriticScore(_Judged):
 
     def measure(self, trial: Trial) -> Parts:
         """Whether the critic says yes."""
-        sentences = sentences_of(trial)
-        texts = [
-            critic_texts(example, why.prediction.label, sentence)
-            for example, why, sentence in zip(trial.bench.examples, trial.explanations, sentences, strict=True)
-        ]
+        told = zip(trial.bench.examples, labels_of(trial), sentences_of(trial), strict=True)
+        texts = [critic_texts(example, label, sentence) for example, label, sentence in told]
         return self._parts(trial, [found.label == "yes" for found in self._asked(trial, texts)])
 
     def contributions(self, parts: Parts) -> Contributions:
@@ -112,9 +108,9 @@ class LabelAccuracy(_Judged):
 
     def measure(self, trial: Trial) -> Parts:
         """Whether the reader finds the predicted label."""
+        labels = labels_of(trial)
         found = self._asked(trial, list(sentences_of(trial)))
-        pairs = zip(found, trial.explanations, strict=True)
-        return self._parts(trial, [said.label == why.prediction.label for said, why in pairs])
+        return self._parts(trial, [said.label == label for said, label in zip(found, labels, strict=True)])
 
     def contributions(self, parts: Parts) -> Contributions:
         """The share."""

@@ -10,7 +10,7 @@ import numpy as np
 from saywhy.errors import CapabilityError, OptionError
 from saywhy.metrics.base import register
 from saywhy.metrics.parts import Contributions, Parts
-from saywhy.metrics.sentences import SentenceMetric, sentences_of
+from saywhy.metrics.sentences import SentenceMetric, labels_of, sentences_of
 from saywhy.metrics.trial import Trial, Workbench
 
 __all__ = ["LabelFollows"]
@@ -42,10 +42,10 @@ class LabelFollows(SentenceMetric):
         from saywhy.models.sentences import follow
 
         bench, sentences = trial.bench, sentences_of(trial)
-        before = np.asarray([why.prediction.index for why in trial.explanations])
+        model: Any = bench.model
+        before = np.asarray([model.label_index(label) for label in labels_of(trial)])
         donors = [next((j for j in _after(i, len(before)) if before[j] != before[i]), None) for i in range(len(before))]
         index = [i for i, donor in enumerate(donors) if donor is not None]
-        model: Any = bench.model
         encoded = model.prepare([bench.examples[i] for i in index], bench.truncation, bench.batch_size)
         given = [sentences[donors[i] or 0] for i in index]
         after = [int(found.scores.argmax()) for found in follow(model, encoded, given, bench.batch_size)]

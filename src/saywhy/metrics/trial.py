@@ -203,26 +203,43 @@ class Workbench:
         A label such as ``non-entailment`` that the model does not have, though it has ``entailment``, stands for all
         its others: its index is the first that no class has.
         """
-        return [None if e.label is None else self._gold(e, e.label) for e in self.examples]
+        return [None if e.label is None else self._gold(i, e.label) for i, e in enumerate(self.examples)]
 
     def gold_and_predicted(
         self, predictions: Sequence[Prediction] | None = None
     ) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
         """Class indices of the examples that have a label; other ``predictions`` may take the place of the model's."""
         pairs = []
-        for example, gold, said in zip(self.examples, self.gold, predictions or self.predictions, strict=True):
+        for i, (gold, said) in enumerate(zip(self.gold, predictions or self.predictions, strict=True)):
             if gold is not None:
-                # Where the label is "not this one", all that is not this one is right.
-                other = gold == len(said.labels) and said.label != _denied(example.label)
-                pairs.append((gold, gold if other else said.index))
+                pairs.append((gold, gold if self.denied(i) is not None and self.is_right(i, said) else said.index))
         both = np.asarray(pairs, dtype=np.intp).reshape(-1, 2)
         return both[:, 0], both[:, 1]
 
-    def _gold(self, example: Example, label: str | int) -> int:
-        names = tuple(getattr(self.model, "labels", ()))
-        if label not in names and _denied(label) in names:
-            return len(names)
-        return self._label_index(example, label)
+    def denied(self, i: int) -> str | None:
+        """The label of the model's that an example's label denies, ``entailment`` of ``non-entailment``, if it does."""
+        label, names = self.examples[i].label, self._names()
+        return _denied(label) if label not in names and _denied(label) in names else None
+
+    def is_right(self, i: int, said: Prediction) -> bool | None:
+        """Whether a prediction, the model's or another's, is the label of an example; None where it has no label.
+
+        Where the label is "not this one", all that is not this one is right.
+        """
+        gold, denied, example = self.gold[i], self.denied(i), self.examples[i]
+        if gold is None:
+            return None
+        if denied is not None:
+            return said.label != denied
+        if len(said.labels) == len(example.choices or self._names()):
+            return said.index == gold
+        return self._label_index(example, said.label) == gold  # people know their own label only
+
+    def _names(self) -> tuple[str, ...]:
+        return tuple(getattr(self.model, "labels", ()))
+
+    def _gold(self, i: int, label: str | int) -> int:
+        return self._label_index(self.examples[i], label) if self.denied(i) is None else len(self._names())
 
     def _label_index(self, example: Example, label: str | int) -> int:
         try:

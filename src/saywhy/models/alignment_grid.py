@@ -107,15 +107,21 @@ class AlignmentGrid:
             raw = self.model.task.raw(self.network, self.batch.pick(rows.repeat_interleave(masks)))
         return raw.view(many, masks, -1)
 
-    def word_vectors(self) -> tuple[Tensor, Tensor]:
-        """The network's input vectors of the words of both texts, rows x P x d and rows x H x d: means over pieces."""
+    def word_vectors(self) -> tuple[tuple[Tensor, Tensor], tuple[Tensor, Tensor]]:
+        """The network's input vectors of the words of both texts, and of how many pieces each is the mean.
+
+        Returns:
+            For each text, rows x W x d and rows x W; a word that a row does not show has no piece there, and a vector
+            of zeros.
+        """
         with torch.no_grad():
             vectors = look_up(self.network, self.batch.inputs["input_ids"]).float()
             found = []
             for places, width in zip(self._places, self.cells.shape[1:], strict=True):
                 own = places.to(vectors.device).unsqueeze(1) == torch.arange(width, device=vectors.device).unsqueeze(1)
                 weights = own.to(vectors.dtype)
-                found.append(weights @ vectors / weights.sum(-1, keepdim=True).clamp_min(1.0))
+                pieces = weights.sum(-1)
+                found.append((weights @ vectors / pieces.clamp_min(1.0).unsqueeze(-1), pieces))
         return found[0], found[1]
 
     def _shifted(self, table: Tensor) -> dict[str, Tensor]:

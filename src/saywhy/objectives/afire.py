@@ -194,7 +194,7 @@ class Ami(Game):
         if playing:
             with torch.no_grad():
                 found = self.speaker.generate(**lesson.batch.inputs, sample=step.generator("backward"))
-            drawn = {"ids": found.ids, "labels": found.logits.argmax(-1)}
+            drawn = {"ids": found.ids, "labels": _drawn(found.logits, step.generator("drawn-label"))}
         yield Phase(("backward",), lambda: self._learn(lesson, drawn))
         if playing:
             yield Phase(("model",), lambda: self._reward(lesson, step), "reward")
@@ -216,7 +216,7 @@ class Ami(Game):
     def _reward(self, lesson: Lesson, step: Step) -> tuple[Tensor, Mapping[str, float | Tensor]]:
         found = self.speaker.generate(**lesson.batch.inputs, sample=step.generator("reward"))
         chances = found.logits.log_softmax(-1)
-        labels = torch.multinomial(chances.detach().exp(), 1, generator=step.generator("label")).squeeze(1)
+        labels = _drawn(found.logits, step.generator("label"))
         with torch.no_grad():
             reward = self.likelihood(lesson, labels, found.ids)
         mean = float(reward.mean())
@@ -303,6 +303,11 @@ def make_game(
 ) -> Game | None:
     """The game of that name, or None for ``none``."""
     return AFIRE[name](model, weight, start, width, seed) if name in AFIRE else None
+
+
+def _drawn(logits: Tensor, generator: torch.Generator) -> Tensor:
+    """A label for each row of logits, by its probability, (N,)."""
+    return torch.multinomial(logits.detach().log_softmax(-1).exp(), 1, generator=generator).squeeze(1)
 
 
 def _equal(some: Tensor, others: Tensor, pad_id: int) -> Tensor:

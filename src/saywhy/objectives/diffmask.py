@@ -64,9 +64,16 @@ class DiffMask(Objective):
         self.weight, self.samples = lambda_, samples
         with torch.no_grad():
             width = look_up(model.module, torch.zeros(1, 1, dtype=torch.long, device=model.device)).shape[-1]
+        self._explained = [parameter for parameter in model.module.parameters() if parameter.requires_grad]
         gates = DiffMaskGates(width, hidden_size)
         attach(model.module, gates)
         self.players = {"gates": gates}
+
+    def train_mode(self, training: bool) -> None:
+        """Training or evaluation of the gates; while they are trained, the explained network asks for no gradients."""
+        super().train_mode(training)
+        for parameter in self._explained:
+            parameter.requires_grad_(not training)
 
     def phases(self, batch: TrainingBatch, step: Step) -> Iterator[Phase]:
         """One phase: AREC's losses, mean over the pairs."""

@@ -108,11 +108,15 @@ class Guide:
         ]
 
     def lowest(self, item: Encoded, target: Target) -> NDArray[np.bool_]:
-        """Which words are to be masked: the lowest ``mask_ratio`` of those the network sees, at least one."""
+        """Which words are to be masked: the lowest ``mask_ratio`` of those the network sees, at least one.
+
+        Rows without an attribution, such as those of choices other than the gold one, count only if no row has one.
+        """
         score, seen = np.zeros(len(item.words)), np.zeros(len(item.words), dtype=bool)
+        flat = not any(own.any() for own in target)
         for row, own in zip(item.rows, target, strict=True):
             score += row.pieces.word_scores(own.astype(np.float64))
-            seen[row.pieces.word] = True
+            seen[row.pieces.word] |= bool(flat or own.any())
         fixed = item.example.meta.get("fixed", ())
         may = np.asarray([word.field not in fixed for word in item.words], dtype=bool)
         free = np.flatnonzero(seen & may)

@@ -57,8 +57,9 @@ class Ivra(Objective):
     coefficients learn from the choice of words too. One share of words is drawn for each step (``shares="all"`` takes
     the mean over all). The coefficients have a learning rate of their own: at one that suits a pretrained network they
     would not move; they are not decayed. The student learns on the model's own training batches, where the paper gives
-    it a part of the test texts. It has taken its step, with the gradient clipped, before one more is unrolled: the
-    paper unrolls the step itself. The best epoch is the one with the least loss on held-out examples.
+    it a part of the test texts. It has taken its step before one more is unrolled, where the paper unrolls the step
+    itself; the gradient of both is clipped at the run's ``clip``. The best epoch is the one with the least loss on
+    held-out examples.
 
     Args:
         model: the model.
@@ -167,10 +168,18 @@ class Ivra(Objective):
         if simulated:
             yield Phase(("student",), lambda: self.student_loss(rows))
         shares = self.shares if self.all_shares else (float(step.numpy("share").choice(self.shares)),)
-        yield Phase(("model",), lambda: self.loss(rows, items, shares, unrolled=simulated))
+        yield Phase(("model",), lambda: self.loss(rows, items, shares, unrolled=simulated, clip=step.clip))
 
-    def loss(self, batch: Batch, items: Sequence[Encoded], shares: Sequence[float], *, unrolled: bool) -> Loss:
-        """The weighted sum of the criteria, and each of them for the log."""
+    def loss(
+        self,
+        batch: Batch,
+        items: Sequence[Encoded],
+        shares: Sequence[float],
+        *,
+        unrolled: bool,
+        clip: float | None = None,
+    ) -> Loss:
+        """The weighted sum of the criteria, and each of them for the log; ``clip`` is that of the student's steps."""
         network, task, wanted = self.players["model"], self.model.task, self.criteria
         with keep_hidden_states(network) if "cons" in wanted else contextlib.nullcontext() as states:
             raw, found = explained_forward(network, task, batch, self.module)
@@ -190,7 +199,7 @@ class Ivra(Objective):
                 else cluster_loss(found, labels[batch.owner])
             )
         if unrolled:
-            terms["sim"] = self.simulatability(batch, labels, found)
+            terms["sim"] = self.simulatability(batch, labels, found, clip)
         scale = {**self.weights, "classify": 1.0, "sim": self.weights["sim"] * self.sim_every}
         total = torch.stack([scale[name] * term for name, term in terms.items()]).sum()
         return total, {name: term.detach() for name, term in terms.items()}
@@ -217,14 +226,14 @@ class Ivra(Objective):
                 terms["suff"] = kl_divergence(kept.softmax(-1), scores.softmax(-1)).mean()
         return terms
 
-    def simulatability(self, batch: Batch, labels: Tensor, found: Tensor) -> Tensor:
+    def simulatability(self, batch: Batch, labels: Tensor, found: Tensor, clip: float | None = None) -> Tensor:
         """Equation 15: the loss of the student behind one more step, as a function of the model's explanations."""
         assert self.student is not None
 
         def apart(scores: Tensor, shares: Tensor) -> Tensor:
             return simulation_loss(scores, shares, labels, found, batch)
 
-        moved = unrolled_step(self.student, batch, apart, self.student_rate)
+        moved = unrolled_step(self.student, batch, apart, self.student_rate, clip)
         return apart(*torch.func.functional_call(self.student, dict(moved), (batch, True)))
 
     def student_loss(self, batch: Batch) -> Tensor:

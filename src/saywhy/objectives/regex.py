@@ -51,11 +51,11 @@ class Regex(Objective):
     size, beside which the step along the gradient is nothing: on a MiniLM it turned the output a fifteenth as far as
     ``power`` does with a tenth of the radius. The perturbation is one of the word embeddings, before positions are
     added, and measured in units of their root mean square (SMART's is added behind the first layer norm, where that is
-    about 1). Attributions
-    are taken without dropout and are fixed targets. Attention and attribution are compared on the pieces of words;
-    whole words are masked. The epoch with the best accuracy is kept, as for every objective here (the paper's has the
-    best macro-F1). The norm of the parameters in equation 4 is left to weight decay (``parameter_norm=True``
-    adds it).
+    about 1). Every pass of the adversary, and the one it is compared with, draws a dropout of its own, so the term also
+    holds how far dropout alone moves the output. Attributions are taken without dropout and are fixed targets.
+    Attention and attribution are compared on the pieces of words; whole words are masked. The epoch with the best
+    accuracy is kept, as for every objective here (the paper's has the best macro-F1). The norm of the parameters in
+    equation 4 is left to weight decay (``parameter_norm=True`` adds it).
 
     Args:
         model: the model.
@@ -176,6 +176,8 @@ class Regex(Objective):
         gold = torch.tensor([self.model.task.gold(item.example) for item in items], device=batch.owner.device)
         x = look_up(network, batch.inputs["input_ids"])
         curved, guided = self.due("gradient", step), self.due("guidance", step)
+        if curved and not x.requires_grad:
+            x = x.requires_grad_()  # looked up in a table that is not trained
         scores, calls = self._forward(batch, x, explicit=curved, attention=guided)
         losses = F.cross_entropy(scores, gold, reduction="none")
         terms = {"classify": losses.mean()}

@@ -32,7 +32,8 @@ class Smat(Objective):
     student's loss behind such a step, without explanations, which is differentiated through.
 
     Departures: there that loss is of validation data; here a batch is cut in two, one half for the student's step, the
-    other to see what it has learnt.
+    other to see what it has learnt. The student has taken its step before one more is unrolled. The gradient of either
+    is clipped at the run's ``clip`` (1 by default; 5 there), which is differentiated too.
 
     Args:
         model: the model, trained already.
@@ -102,7 +103,7 @@ class Smat(Objective):
             self.model.task.collate(part).to(self.model.device) for part in (items[:half], items[half:] or items)
         )
         yield Phase(("student",), lambda: self.student_loss(learnt))
-        yield Phase(("model",), lambda: self.loss(learnt, asked))
+        yield Phase(("model",), lambda: self.loss(learnt, asked, step.clip))
 
     def student_loss(self, batch: Batch) -> Tensor:
         """What the student learns by."""
@@ -111,14 +112,17 @@ class Smat(Objective):
         scores, shares = self.student(batch)
         return simulation_loss(scores, shares, labels, found, batch, self.explanation_weight)
 
-    def loss(self, learnt: Batch, asked: Batch) -> Tensor:
-        """The student's loss on ``asked`` behind a step on ``learnt``, as a function of the coefficients."""
+    def loss(self, learnt: Batch, asked: Batch, clip: float | None = None) -> Tensor:
+        """The student's loss on ``asked`` behind a step on ``learnt``, as a function of the coefficients.
+
+        ``clip`` is the largest norm of the gradient in the student's steps.
+        """
         labels, found = self._taught(learnt)
 
         def apart(scores: Tensor, shares: Tensor) -> Tensor:
             return simulation_loss(scores, shares, labels, found, learnt, self.explanation_weight)
 
-        moved = unrolled_step(self.student, learnt, apart, self.student_rate)
+        moved = unrolled_step(self.student, learnt, apart, self.student_rate, clip)
         scores, _ = torch.func.functional_call(self.student, dict(moved), (asked, True))
         with torch.no_grad():
             wanted, _ = self._taught(asked)

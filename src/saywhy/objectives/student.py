@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -112,20 +112,32 @@ def simulation_loss(
     return answers + explanation_weight * apart
 
 
-def unrolled_step(student: Student, batch: Batch, loss: Any, rate: float) -> Mapping[str, Tensor]:
+def unrolled_step(
+    student: Student, batch: Batch, loss: Any, rate: float, clip: float | None = None
+) -> Mapping[str, Tensor]:
     """The student's parameters behind one step of gradient descent, as a function of what the loss depends on.
 
-    The student itself is not touched. ``loss`` is called with its scores and explanations.
+    The student itself is not touched. ``loss`` is called with its scores and explanations. A gradient whose norm is
+    above ``clip`` is scaled down to it, as the loop does, and that is differentiated too.
 
     Reference: IvRA, appendix B.2, equation 14; the pilot update of Zhou et al. 2021.
     """
     start = {name: parameter.detach().requires_grad_() for name, parameter in student.named_parameters()}
     value = loss(*torch.func.functional_call(student, start, (batch, True)))
     slopes = torch.autograd.grad(value, list(start.values()), create_graph=True, allow_unused=True)
+    scale = rate * _clipping([slope for slope in slopes if slope is not None], clip)
     return {
-        name: parameter if slope is None else parameter - rate * slope
+        name: parameter if slope is None else parameter - scale * slope
         for (name, parameter), slope in zip(start.items(), slopes, strict=True)
     }
+
+
+def _clipping(slopes: Sequence[Tensor], clip: float | None) -> Tensor | float:
+    """What a gradient is multiplied by so that its norm is at most ``clip``, as by `clip_grad_norm_`; in the graph."""
+    if clip is None or not slopes:
+        return 1.0
+    norm = torch.stack([slope.norm() for slope in slopes]).norm()
+    return clip / (norm + 1e-6) if float(norm.detach()) + 1e-6 > clip else 1.0
 
 
 def _new_head(network: nn.Module, seed: int) -> None:
