@@ -12,6 +12,9 @@ from saywhy.errors import OptionError
 
 __all__ = ["train"]
 
+# Test examples that a new model is tried on: enough for an interval of two points, and minutes where all would be hours.
+TRIED = 2000
+
 
 def train(
     objective: Annotated[str, typer.Argument(help="What to train for; see `saywhy list objectives`. Or roles.")],
@@ -95,12 +98,16 @@ def train(
         if "test" in dataset.splits:
             from saywhy.metrics import evaluate
 
+            whole = len(dataset["test"])
+            if whole > TRIED:
+                dataset = load_dataset(data, limit=TRIED, seed=seed, **data_options)
             result = evaluate(trained, dataset, (), "accuracy", split="test", truncation="head").results[0]
             facts["test"] = result.to_dict()
             facts["test"].pop("values")
             measured[f"{Path(data).name}, test"] = [result]
             if not as_json:
-                show(f"test {result} (n={result.n})")
+                part = f" of {whole}; saywhy evaluate takes them all" if whole > TRIED else ""
+                show(f"test {result} (n={result.n}{part})")
     from saywhy.reports.model_card import write_card
 
     if (card := write_card(folder, results=measured)) is not None:
