@@ -48,7 +48,7 @@ def test_values_are_those_of_the_space(output: str, against: int | None) -> None
     table = space.outputs(owner, keep).double()
     table = table.softmax(dim=1) if output == "probability" else table
     expected = table[:, 2] - (table[:, against] if against is not None else 0)
-    np.testing.assert_allclose(inquiry.values(owner, keep), expected.numpy(), atol=1e-5)  # of float32, in batches of other sizes
+    np.testing.assert_allclose(inquiry.values(owner, keep), expected.numpy(), atol=1e-5)  # of float32
 
 
 def test_the_label_is_that_of_the_whole_input_even_when_other_masks_are_asked_first() -> None:

@@ -12,7 +12,7 @@ from saywhy.errors import OptionError
 
 __all__ = ["train"]
 
-# Test examples that a new model is tried on: enough for an interval of two points, and minutes where all would be hours.
+# Test examples that a new model is tried on: enough for an interval of two points; all might take hours.
 TRIED = 2000
 
 
