@@ -150,13 +150,6 @@ def word_places(row: Row, first: int) -> tuple[np.ndarray, np.ndarray]:
     return premise, np.where((field == 1) & (word >= 0), word - first, -1)
 
 
-def _padded(places: Sequence[np.ndarray], length: int) -> Tensor:
-    table = np.full((len(places), length), -1, dtype=np.int64)
-    for row, own in zip(table, places, strict=True):
-        row[: len(own)] = own
-    return torch.from_numpy(table)
-
-
 def _front(places: Tensor, own: Tensor, width: int) -> Tensor:
     """The places of one text's positions, moved to the front as the network moves them."""
     order = torch.argsort((~own).to(torch.int8), dim=1, stable=True)[:, :width]

@@ -24,10 +24,10 @@ from saywhy.models.text_model import TextModel
 __all__ = [
     "AttachedModule",
     "AttentionModule",
+    "Surroundings",
     "attach",
     "attached",
     "explained_forward",
-    "freeze_all_but",
     "kept_in",
     "restore",
     "spread_over_queries",
@@ -119,11 +119,20 @@ def attached(network: nn.Module | None, kind: type[A]) -> A | None:
     return found if isinstance(found, kind) else None
 
 
-def freeze_all_but(network: nn.Module, module: AttentionModule, frozen: bool) -> None:
-    """Freeze a network except for one of its modules, or free all of it."""
-    own = {id(parameter) for parameter in module.parameters()}
-    for parameter in network.parameters():
-        parameter.requires_grad_(not frozen or id(parameter) in own)
+class Surroundings:
+    """Everything in a network around one of its modules, to be frozen while only the module learns.
+
+    What was frozen before, such as word vectors out of a file, stays frozen.
+    """
+
+    def __init__(self, network: nn.Module, module: AttentionModule) -> None:
+        own = {id(parameter) for parameter in module.parameters()}
+        self._free = [p for p in network.parameters() if p.requires_grad and id(p) not in own]
+
+    def freeze(self, frozen: bool = True) -> None:
+        """Freeze them, or set them free again."""
+        for parameter in self._free:
+            parameter.requires_grad_(not frozen)
 
 
 def explained_forward(

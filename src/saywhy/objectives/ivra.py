@@ -16,7 +16,7 @@ from saywhy.loop import OptimiserSettings, Phase, Step
 from saywhy.loop.objective import Loss
 from saywhy.models import Batch, Encoded, TextModel
 from saywhy.models.attention_door import weigh_pieces
-from saywhy.models.attention_module import attach, attached, explained_forward, freeze_all_but
+from saywhy.models.attention_module import Surroundings, attach, attached, explained_forward
 from saywhy.models.encoding import content_mask
 from saywhy.models.hidden_states import keep_hidden_states
 from saywhy.models.interpretable_attention import LEVELS, InterpretableAttention
@@ -126,9 +126,9 @@ class Ivra(Objective):
         self.margins, self.suff_loss, self.cons_loss = (comp_margin, suff_margin), suff_loss, cons_loss
         self.sim_every, self.student_rate = sim_every, student_rate
         self.module = _interpretable(model, norm, levels, reading)
-        self.frozen = frozen
-        if frozen:
-            freeze_all_but(model.module, self.module, True)
+        self._rest = Surroundings(model.module, self.module) if frozen else None
+        if self._rest is not None:
+            self._rest.freeze()
         self.rules = {"model": replace(optimiser, rates={f"{self.module.attribute}.": coefficient_rate})}
         self.student: Student | None = None
         self._student_name = student
@@ -151,10 +151,10 @@ class Ivra(Objective):
         return self.rules
 
     def train_mode(self, training: bool) -> None:
-        """Training or evaluation; outside of training nothing stays frozen."""
+        """Training or evaluation; outside of training what it froze is free again."""
         super().train_mode(training)
-        if self.frozen:
-            freeze_all_but(self.model.module, self.module, training)
+        if self._rest is not None:
+            self._rest.freeze(training)
 
     @property
     def period(self) -> int:

@@ -11,7 +11,7 @@ from torch import Tensor
 from saywhy.errors import CapabilityError, OptionError
 from saywhy.loop import OptimiserSettings, Phase, Step
 from saywhy.models import Batch, Encoded, TextModel
-from saywhy.models.attention_module import attach, attached, explained_forward, freeze_all_but
+from saywhy.models.attention_module import Surroundings, attach, attached, explained_forward
 from saywhy.models.smat_attention import SmatAttention
 from saywhy.objectives.base import Objective, TrainingBatch, objectives
 from saywhy.objectives.student import Student, make_student, simulation_loss, unrolled_step
@@ -69,7 +69,8 @@ class Smat(Objective):
             module = SmatAttention.of(model)
             attach(model.module, module)
         self.module, self.explanation_weight, self.student_rate = module, explanation_weight, student_rate
-        freeze_all_but(model.module, module, True)
+        self._rest = Surroundings(model.module, module)
+        self._rest.freeze()
         self._student_name = student
         self.begin(0)
         descent = {"weight_decay": 0.0, "schedule": "constant", "warmup": 0.0}
@@ -88,9 +89,9 @@ class Smat(Objective):
         return self.rules
 
     def train_mode(self, training: bool) -> None:
-        """The teacher answers as it does in use; outside of training nothing stays frozen."""
+        """The teacher answers as it does in use; outside of training what it froze is free again."""
         self.players["model"].eval()
-        freeze_all_but(self.model.module, self.module, training)
+        self._rest.freeze(training)
         self.student.train(training)
 
     def phases(self, batch: TrainingBatch, step: Step) -> Iterator[Phase]:
