@@ -216,6 +216,8 @@ def test_an_option_may_be_the_model_of_another_step() -> None:
         ({"costs": ["truth"]}, "costs are times those of the study's reference: name that model"),
         ({"reference": "plane"}, "no model 'plane' is measured here; there are plain"),
         ({"reference": {"plain": "plane"}}, "no model 'plane' is measured here; there are plain"),
+        ({"counterparts": {"lime": "limes"}, "reference": "plain"}, "no method 'lime' is measured here; there are"),
+        ({"counterparts": {"random": "random"}}, "counterparts are methods of the study's reference: name that model"),
         ({"train__plain__model": "no-such-net"}, "'no-such-net' is no network"),
         ({"train__plain__data": {**DATA, "seed": "each"}}, "seed must be a number or 'run'"),
     ],

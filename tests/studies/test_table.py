@@ -30,6 +30,7 @@ def table(
     totals: Mapping[str, float] | None = None,
     variants: Mapping[str, Mapping[str, Any]] | None = None,
     reference: str | dict[str, str] | None = None,
+    counterparts: Mapping[str, str] | None = None,
     examples: int | None = None,
     steps: Mapping[str, str] | None = None,
     erasures: Mapping[str, str] | None = None,
@@ -59,6 +60,7 @@ def table(
         entries = [{"method": method, "metric": metric, "result": result}]
         results[cell.name] = {"n": examples or len(found), "results": entries}
     document: dict[str, Any] = {"study": "s", "baseline": baseline, "reference": reference}
+    document["counterparts"] = dict(counterparts or {})
     document["evaluate"] = {"s": {"model": "m", "data": "d", "metrics": ["truth"]}}
     if paper is not None:
         document["paper"] = {"table": "T", "values": dict(paper)}
@@ -207,6 +209,26 @@ def test_the_reference_may_stand_in_another_step_if_it_was_measured_alike() -> N
     assert table(values, reference="plain", steps={"plain": "t"}).rows[1].change is not None
     otherwise = table(values, reference="plain", steps={"plain": "t"}, erasures={"plain": "pad"})
     assert otherwise.rows[1].change is None
+
+
+def test_what_a_model_says_of_itself_has_a_counterpart_on_the_reference() -> None:
+    values = {
+        ("plain", "d", "attention", "truth", 0): spread(0.5),
+        ("plain", "d", "lime", "truth", 0): spread(0.7),
+        ("new", "d", "ivra", "truth", 0): spread(0.6),
+        ("new", "d", "lime", "truth", 0): spread(0.7),
+    }
+    paper = {"plain": {"attention": 1, "lime": 2}, "new": {"ivra": 3, "lime": 4}}
+    alone = table(values, reference="plain", paper=paper)
+    assert [row.change is None for row in alone.rows] == [True, True, True, False]
+    found = table(values, reference="plain", counterparts={"ivra": "attention"}, paper=paper)
+    own, same = found.rows[2:]
+    assert own.change is not None and own.change[0] == pytest.approx(0.1)
+    assert (own.reference, own.change_mark) == ("attention of plain", "+")
+    assert same.reference == "plain"  # a method that the reference has is compared with itself
+    # plain (attention) is below new (ivra), plain (lime) is not; two methods of two models say nothing still.
+    assert (alone.orderings()[:2], found.orderings()[:2]) == ((2, 3), (3, 5))
+    assert any("new (ivra) above plain (lime)" in told for told in found.orderings()[2])
 
 
 def test_changes_are_shown_everywhere(tmp_path: Path) -> None:

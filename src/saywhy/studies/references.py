@@ -18,7 +18,7 @@ PREFIX = "step:"
 
 
 def check_references(study: Study, cells: Sequence[Cell], source: Source) -> None:
-    """Whether a study measures what ``gains``, ``costs`` and ``reference`` name; an error names the line if not."""
+    """Whether a study measures what ``gains``, ``costs``, ``reference`` and ``counterparts`` name; an error names the line if not."""
     measured = [c for c in cells if c.kind == "evaluate"]
     metrics = {m["title"] for c in measured for m in c.config["metrics"]}
     models = {str(c.facts["model"]) for c in measured}
@@ -28,6 +28,16 @@ def check_references(study: Study, cells: Sequence[Cell], source: Source) -> Non
             raise source.error(
                 f"no model {model!r} is measured here; there are {', '.join(sorted(models))}", ("reference",)
             )
+    titles = {m["title"] for c in measured for m in c.config["methods"]}
+    for method, other in study.counterparts.items():
+        for name in (method, other):
+            if name not in titles:
+                raise source.error(
+                    f"no method {name!r} is measured here; there are {', '.join(sorted(titles))}",
+                    ("counterparts", method),
+                )
+    if study.counterparts and study.reference is None:
+        raise source.error("counterparts are methods of the study's reference: name that model", ("counterparts",))
     for metric, model in study.gains.items():
         for what, name, known in (("metric", metric, metrics), ("model", model, models)):
             if name not in known:

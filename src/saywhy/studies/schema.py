@@ -190,6 +190,8 @@ class Study(_Part):
         evaluate: what to measure, by a name of yours.
         baseline: the method others are compared with.
         reference: the model others are compared with, as it is called in the table; or one for each model that has one.
+        counterparts: for a method that the reference does not have, such as what models say of themselves, the method
+            of the reference that it is compared with instead.
         gains: for each of these metrics, the model in proportion to whose value all models' are shown.
         costs: metrics that are drawn over what it cost to train each model, as times of ``reference``.
         scales: changes for other scales than ``quick``; what is given replaces what stands above, key by key; a dataset
@@ -207,6 +209,7 @@ class Study(_Part):
     evaluate: dict[str, EvaluateStep] = Field(min_length=1)
     baseline: str = "random"
     reference: str | dict[str, str] | None = None
+    counterparts: dict[str, str] = Field(default_factory=dict)
     gains: dict[str, str] = Field(default_factory=dict)
     costs: list[str] = []
     scales: dict[str, dict[str, Any]] = Field(default_factory=dict)

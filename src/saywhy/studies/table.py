@@ -43,9 +43,10 @@ class Row:
         high: its upper bound.
         mark: ``+`` or ``-`` where it is clearly better or worse than the baseline method, by a paired bootstrap.
         difference: from the baseline, with its interval; None where there is none.
-        reference: the model this one is compared with; empty where there is none.
-        change: from the reference to this one, with its interval: the same method and metric on the same data, example
-            by example where all examples count for both.
+        reference: the model this one is compared with, behind the method where that is another (`attention of plain`);
+            empty where there is none.
+        change: from the reference to this one, with its interval: the same metric on the same data, by the same method
+            or by its counterpart, example by example where all examples count for both.
         change_mark: ``+`` or ``-`` where it is clearly better or worse than the reference.
         seeds: the values of the seeds, by seed.
         n: examples.
@@ -80,9 +81,15 @@ class Row:
 
 @dataclass(frozen=True)
 class StudyTable:
-    """All rows of a study, in the order of its plan."""
+    """All rows of a study, in the order of its plan.
+
+    Attributes:
+        rows: one for each number.
+        own: titles of the methods that only models have which were trained for them.
+    """
 
     rows: tuple[Row, ...]
+    own: frozenset[str] = frozenset()
 
     def to_dict(self) -> list[dict[str, Any]]:
         """Plain JSON types."""
@@ -139,10 +146,10 @@ class StudyTable:
         for (data, metric, _), rows in groups.items():
             for i, a in enumerate(rows):
                 for b in rows[i + 1 :]:
-                    # Two methods on one model, or one method on two models: other pairs say nothing.
-                    if a.paper is None or b.paper is None or (a.model != b.model and a.method != b.method):
-                        continue
-                    if a.paper == b.paper:
+                    # Two methods on one model, one method on two models, or what a model says of itself beside what
+                    # is said of another: other pairs say nothing.
+                    alike = a.model == b.model or a.method == b.method or {a.method, b.method} & self.own
+                    if a.paper is None or b.paper is None or a.paper == b.paper or not alike:
                         continue
                     total += 1
                     if (a.paper > b.paper) == (a.value > b.value) and a.value != b.value:
@@ -193,10 +200,14 @@ def make_table(plan: Plan, results: Mapping[str, Mapping[str, Any]]) -> StudyTab
             base = None
         reference = plan.study.reference_of(model)
         start = _reference(found, key, reference) if reference else None
+        other = plan.study.counterparts.get(method)
+        if reference and start is None and other is not None:
+            start = _reference(found, (step, model, data, other, metric), reference)
+            reference = f"{other} of {reference}"
         value = _paper_value(values, (model, data, method, metric))
         row = _row(key, by_seed, base, start, variants[key], value)
         rows.append(row if row.change is None else replace(row, reference=reference))
-    return StudyTable(tuple(rows))
+    return StudyTable(tuple(rows), frozenset(plan.study.counterparts))
 
 
 def _reference(found: Mapping[tuple[str, ...], _Seeds], key: tuple[str, ...], reference: str) -> _Seeds | None:
