@@ -72,12 +72,20 @@ def test_unknown_methods_and_options() -> None:
         saywhy.explain(zoo.shared(), "film", "gradient", layers="last")
     with pytest.raises(OptionError, match="unknown space 'phrases'; use one of words, alignments"):
         saywhy.explain(zoo.shared(), "film", "gradient", space="phrases")
+    with pytest.raises(OptionError, match="'attention' does not explain alignments; these do: arec, "):
+        saywhy.explain(zoo.shared(), "film", "attention", space="alignments")
     with pytest.raises(OptionError, match="'random' has no option 'x-y'; its options: space"):
         saywhy.explain(zoo.shared(), "film", "random", x_y=1)
     with pytest.raises(OptionError, match="unknown truncation 'tail'"):
         saywhy.explain(zoo.shared(), "film", "random", truncation="tail")
     with pytest.raises(OptionError, match="batch_size must be at least 1, not 0"):
         saywhy.explain(zoo.shared(), "film", "random", batch_size=0)
+
+
+def test_the_only_space_of_a_method_may_be_named() -> None:
+    why = saywhy.explain(zoo.shared(), "film", "attention", space="words")
+    assert why == saywhy.explain(zoo.shared(), "film", "attention")
+    assert make_explainer("arec", {"space": "alignments"}) == make_explainer("arec")
 
 
 def test_an_explainer_may_be_given() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import fields
 from keyword import iskeyword
 from typing import Any, overload
 
@@ -19,7 +20,7 @@ from saywhy.models.alignment_space import check_alignments
 from saywhy.registry import check_options
 from saywhy.types import Example, Explanation, TextInput, as_examples
 
-__all__ = ["check_capabilities", "explain", "make_explainer"]
+__all__ = ["check_capabilities", "check_space", "explain", "make_explainer"]
 
 # Texts are explained in blocks, so that memory does not grow with their number.
 _BLOCK_TEXTS = 256
@@ -111,8 +112,18 @@ def make_explainer(method: str | Explainer, options: dict[str, Any] | None = Non
             raise OptionError("options go with the name of a method; this explainer already has its own")
         return method
     cls = methods[method].value
+    if "space" in options and "space" not in {f.name for f in fields(cls)}:
+        # There is one space only: to name it is no mistake, so that several methods can be asked alike.
+        check_space(method, options.pop("space"))
     check_options(f"method {method!r}", cls, options)
     return cls(**options)
+
+
+def check_space(method: str, space: str) -> None:
+    """Raise an error if a method does not explain in a space."""
+    if space not in methods[method].spaces:
+        able = [entry.name for entry in methods if space in entry.spaces]
+        raise OptionError(f"method {method!r} does not explain {space}; these do: {', '.join(able) or 'none'}")
 
 
 def check_capabilities(model: TextModel, explainer: Explainer) -> None:

@@ -273,15 +273,10 @@ def _erasure(model: Any, erasure: str | None, space: str) -> str:
 
 
 def _with_space(name: str, options: Mapping[str, Any], space: str) -> dict[str, Any]:
-    """A method's options, with the space it is asked to explain in where it knows more than one."""
-    from saywhy.explainers.base import methods
+    """A method's options, with the space it is asked to explain in."""
+    from saywhy.explainers.run import check_space
 
-    entry = methods[name]
-    if space not in entry.spaces:
-        able = [e.name for e in methods if space in e.spaces]
-        raise OptionError(f"method {name!r} does not explain {space}; these do: {', '.join(able) or 'none'}")
-    if len(entry.spaces) == 1:
-        return dict(options)
+    check_space(name, space)
     if options.get("space", space) != space:
         raise OptionError(f"{name} is given space={options['space']!r}, and the metrics measure {space}")
     return {**options, "space": space}
