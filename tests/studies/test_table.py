@@ -223,7 +223,8 @@ def test_what_a_model_says_of_itself_has_a_counterpart_on_the_reference() -> Non
     assert [row.change is None for row in alone.rows] == [True, True, True, False]
     found = table(values, reference="plain", counterparts={"ivra": "attention"}, paper=paper)
     own, same = found.rows[2:]
-    assert own.change is not None and own.change[0] == pytest.approx(0.1)
+    assert own.change is not None
+    assert own.change[0] == pytest.approx(0.1)
     assert (own.reference, own.change_mark) == ("attention of plain", "+")
     assert same.reference == "plain"  # a method that the reference has is compared with itself
     # plain (attention) is below new (ivra), plain (lime) is not; two methods of two models say nothing still.

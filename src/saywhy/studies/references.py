@@ -18,7 +18,11 @@ PREFIX = "step:"
 
 
 def check_references(study: Study, cells: Sequence[Cell], source: Source) -> None:
-    """Whether a study measures what ``gains``, ``costs``, ``reference`` and ``counterparts`` name; an error names the line if not."""
+    """Whether a study measures what its ``reference``, ``counterparts``, ``gains`` and ``costs`` name.
+
+    Raises:
+        StudyError: it does not; names the line.
+    """
     measured = [c for c in cells if c.kind == "evaluate"]
     metrics = {m["title"] for c in measured for m in c.config["metrics"]}
     models = {str(c.facts["model"]) for c in measured}
