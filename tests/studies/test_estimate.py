@@ -10,7 +10,7 @@ from saywhy.data.words import example_words
 from saywhy.explainers import methods
 from saywhy.studies import estimate as estimates
 from saywhy.studies import plan_study
-from saywhy.studies.estimate import ROWS, estimate_plan
+from saywhy.studies.estimate import ROWS, _rows_of, estimate_plan
 from tests.studies.small import study
 
 PAIRS: dict[str, Any] = {"name": "planted-nli", "limit": 5}
@@ -48,3 +48,12 @@ def test_the_features_of_alignments_are_pairs_of_words(tmp_path: Path, monkeypat
 
 def test_every_method_of_alignments_has_its_rows() -> None:
     assert {entry.name for entry in methods if "alignments" in entry.spaces} - {"auto"} <= ROWS.keys()
+
+
+def test_the_options_of_a_method_count() -> None:
+    def rows(name: str, **options: int) -> float:
+        return _rows_of({"name": name, "options": options}, 100)
+
+    assert rows("arec") == 3 * 300 * 8 / 2
+    assert rows("arec", steps=150, samples=4) == rows("arec") / 4
+    assert (rows("lime"), rows("lime", samples=40), rows("lime", samples=4000)) == (250, 40, 250)

@@ -12,6 +12,7 @@ from typing import Any
 from saywhy.data import load_dataset
 from saywhy.data.words import example_words
 from saywhy.errors import SayWhyError
+from saywhy.explainers.arec import Arec
 from saywhy.metrics import AttackSuccess, expand_metrics
 from saywhy.studies.cells import Cell, Store
 from saywhy.studies.plan import Plan
@@ -36,7 +37,7 @@ ROWS: Mapping[str, Callable[[float], float]] = {
     "occlusion": lambda n: n + 1,
     "back-select": lambda n: min(n * n / 4, 5 * n),  # one at a time for short inputs, then a twentieth
     "diffmask": lambda n: 3,
-    "arec": lambda n: 3600,  # eight samples a step; half of its steps, as most pairs are done before the last
+    "arec": lambda n: 3600,  # see `_rows_of`
     "interaction": lambda n: 13 * (n / 3 + n**0.5 + 1),  # contexts of all sizes, each by each of its words
     "lime": lambda n: 250,
     "kernel-shap": lambda n: 250,
@@ -188,7 +189,7 @@ class _Guesser:
             if isinstance(one, AttackSuccess)
         )
         for method in config["methods"]:
-            own = ROWS.get(method["name"], lambda _: UNKNOWN_ROWS)(features)
+            own = _rows_of(method, features)
             rows += own
             for metric in config["metrics"]:
                 for one in expand_metrics(metric["name"], metric["options"]):
@@ -229,6 +230,18 @@ class _Guesser:
             pairs = sum(own.count(0) * own.count(1) for own in fields)
             self._data[key] = (len(examples), sum(map(len, fields)) / some, pairs / some)
         return self._data[key]
+
+
+def _rows_of(method: Mapping[str, Any], features: float) -> float:
+    """Rows of model input that a method needs with its options."""
+    rows = ROWS.get(method["name"], lambda _: UNKNOWN_ROWS)(features)
+    given = method["options"]
+    if method["name"] == "arec":
+        # A gradient for each sample; half of the steps, as most pairs are done before the last.
+        return rows * given.get("steps", Arec.steps) / Arec.steps * given.get("samples", Arec.samples) / Arec.samples
+    if method["name"] in ("lime", "kernel-shap"):
+        return min(rows, given.get("samples", rows))
+    return rows
 
 
 def _kind(cell: Cell) -> tuple[str, ...]:
