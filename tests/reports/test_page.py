@@ -10,6 +10,7 @@ import pytest
 from saywhy.errors import InputError, OptionError
 from saywhy.reports import Report, Shown, examples_page, explanations_page, page, report, write_page
 from saywhy.types import Example, Explanation, MetricResult, Span, explanation_from_dict
+from tests.display.shown import boxed
 
 from .conftest import Page, result, scored
 
@@ -40,6 +41,16 @@ def test_the_page_fetches_nothing_and_runs_nothing(full: Report) -> None:
     assert policy is not None
     assert policy.startswith("default-src 'none'; style-src 'unsafe-inline'; img-src data:")
     assert text.index("Content-Security-Policy") < text.index("<style>")
+
+
+def test_the_key_speaks_of_what_is_shown() -> None:
+    words, pairs = scored("a good film", "lime"), boxed("a store", "the car", [(1, 1, 1, 1)])
+    for shown, told in ((words, (True, False)), (pairs, (False, True)), (None, (False, False))):
+        text = Report("r", examples=(Shown(Example(("a good film",)), (shown,) if shown else ()),)).to_html()
+        assert ("bold on blue" in text, "Links join phrases" in text) == told
+        assert "is the true reason" not in text
+    marked = Example(("a good film",), rationales=((Span(0, 2, 6),),))
+    assert "is the true reason" in Report("r", examples=(Shown(marked, (words,)),)).to_html()
 
 
 def test_user_text_is_never_interpreted(tmp_path: Path) -> None:

@@ -232,6 +232,7 @@ def shown_parts(shown: Shown) -> dict[str, Any]:
         "right": right,
         "truth": example.truth and bool(gold),
         "gold": bool(gold),
+        "kinds": sorted({e.kind for e in shown.explanations}),
         "sentences": example.explanations,
         "bare": "" if shown.explanations else Markup(f'<div class="saywhy">{_bare(example, gold)}</div>'),
         "fragments": [Markup(explanation_html(e, gold=gold, compact=True)) for e in shown.explanations],

@@ -118,7 +118,6 @@ def study_page(result: StudyResult) -> str:
         examples=shown,
         left_out=left_out,
         pairs=pairs(result),
-        gold=any(e["gold"] for _, group in shown for e in group),
         notes=study_notes(result),
         cells=cells,
         reused=sum(cell["reused"] for cell in cells),
