@@ -12,7 +12,7 @@ from torch import Tensor, nn
 
 from saywhy.explainers.base import Explainer, Request
 from saywhy.models.alignment_space import AlignmentSpace
-from saywhy.models.encoding import rows_that_fit
+from saywhy.models.encoding import length_batches
 from saywhy.ops.contiguity import rectangles
 from saywhy.ops.mask_loss import distance
 from saywhy.types import Alignments, Explanation, Word
@@ -43,22 +43,23 @@ class Found:
     cost: dict[str, int] = field(default_factory=dict)
 
 
+# What one more group costs, in pieces. With less the groups of small networks get too small; with more, pairs of
+# different lengths go together, and most of a transformer's work is on padding.
+_CALL_COST = 128
+
+
 def pair_groups(space: AlignmentSpace, samples: int) -> list[list[int]]:
     """Numbers of pairs that are looked at together, of similar length, as many as the batch size has room for.
 
     Each pair brings ``samples`` times its rows; one that brings more than fit comes alone.
     """
-    longest = [max(len(row) for row in item.rows) for item in space.encoded]
-    groups: list[list[int]] = []
-    rows = 0
-    for number in sorted(range(len(longest)), key=longest.__getitem__):
-        own = samples * len(space.encoded[number].rows)
-        if not groups or rows + own > rows_that_fit(space.batch_size, longest[number], square=True):
-            groups.append([])
-            rows = 0
-        groups[-1].append(number)
-        rows += own
-    return groups
+    return length_batches(
+        [max(len(row) for row in item.rows) for item in space.encoded],
+        space.batch_size,
+        rows=[samples * len(item.rows) for item in space.encoded],
+        square=True,
+        call_cost=_CALL_COST,
+    )
 
 
 class Pairs:
