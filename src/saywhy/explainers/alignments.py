@@ -12,7 +12,7 @@ from torch import Tensor, nn
 
 from saywhy.explainers.base import Explainer, Request
 from saywhy.models.alignment_space import AlignmentSpace
-from saywhy.models.encoding import length_batches
+from saywhy.ops.batching import length_batches
 from saywhy.ops.contiguity import rectangles
 from saywhy.ops.mask_loss import distance
 from saywhy.types import Alignments, Explanation, Word

@@ -14,9 +14,10 @@ from saywhy.errors import OptionError
 from saywhy.explainers.base import Explainer, Request, register
 from saywhy.models import Batch, Encoded, TextModel
 from saywhy.models.attention_door import AttentionTap, tap_attention
-from saywhy.models.encoding import collate, length_batches
+from saywhy.models.encoding import collate
 from saywhy.models.recurrent import keep_pooling
 from saywhy.models.tasks import reads_last_token
+from saywhy.ops.batching import length_batches
 from saywhy.types import Explanation
 
 __all__ = ["Attention", "attention_of_query", "check_reading", "default_query", "read_words", "tapped_calls"]

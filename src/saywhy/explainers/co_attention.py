@@ -15,7 +15,8 @@ from saywhy.explainers.base import Explainer, Request, register
 from saywhy.models.alignment_grid import word_places
 from saywhy.models.alignment_space import CO_ATTENTION, AlignmentSpace
 from saywhy.models.attention_door import AttentionTap, tap_attention
-from saywhy.models.encoding import Row, collate, length_batches
+from saywhy.models.encoding import Row, collate
+from saywhy.ops.batching import length_batches
 from saywhy.types import Explanation
 
 __all__ = ["CoAttention"]

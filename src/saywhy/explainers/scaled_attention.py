@@ -15,7 +15,8 @@ from saywhy.explainers.base import Explainer, Request, check_output, register
 from saywhy.models import Row
 from saywhy.models.attention_door import AttentionCall, AttentionTap, tap_attention
 from saywhy.models.differentiate import differentiate, group_by_length
-from saywhy.models.encoding import collate, rows_that_fit
+from saywhy.models.encoding import collate
+from saywhy.ops.batching import rows_that_fit
 from saywhy.types import Explanation
 
 __all__ = ["ScaledAttention"]

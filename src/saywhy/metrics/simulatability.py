@@ -18,9 +18,9 @@ from saywhy.metrics.parts import Contributions, Parts
 from saywhy.metrics.selection import distribution_of, require_explanations
 from saywhy.metrics.trial import Trial
 from saywhy.models import Encoded, Row, TextModel
-from saywhy.models.encoding import length_batches
 from saywhy.models.interpretable_attention import InterpretableAttention
 from saywhy.objectives.student import Student, make_student, simulation_loss
+from saywhy.ops.batching import length_batches
 from saywhy.ops.randomness import numpy_generator
 
 __all__ = ["Simulatability"]

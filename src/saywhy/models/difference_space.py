@@ -13,7 +13,8 @@ from saywhy.models.deeplift_rules import DeepLiftRules
 from saywhy.models.differentiate import Loss, group_by_length
 from saywhy.models.embedding_door import replace_embeddings
 from saywhy.models.embedding_space import EmbeddingSpace
-from saywhy.models.encoding import Row, collate, rows_that_fit
+from saywhy.models.encoding import Row, collate
+from saywhy.ops.batching import rows_that_fit
 
 __all__ = ["Difference", "DifferenceSpace"]
 

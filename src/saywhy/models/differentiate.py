@@ -10,8 +10,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from saywhy.models.encoding import Encoded, rows_that_fit
+from saywhy.models.encoding import Encoded
 from saywhy.models.tasks import Task
+from saywhy.ops.batching import rows_that_fit
 
 __all__ = ["Loss", "Run", "differentiate", "group_by_length"]
 

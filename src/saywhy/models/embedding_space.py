@@ -12,8 +12,9 @@ from torch import Tensor, nn
 from saywhy.errors import CapabilityError, OptionError
 from saywhy.models.differentiate import Loss, differentiate, group_by_length
 from saywhy.models.embedding_door import look_up, replace_embeddings
-from saywhy.models.encoding import Encoded, Row, collate, rows_that_fit
+from saywhy.models.encoding import Encoded, Row, collate
 from saywhy.models.text_model import TextModel
+from saywhy.ops.batching import rows_that_fit
 
 __all__ = ["BASELINES", "EmbeddingSpace", "Point"]
 

@@ -17,8 +17,9 @@ from torch import Tensor, nn
 
 from saywhy.errors import OptionError
 from saywhy.models.differentiate import Loss, differentiate, group_by_length
-from saywhy.models.encoding import Encoded, Row, length_batches, rows_that_fit
+from saywhy.models.encoding import Encoded, Row
 from saywhy.models.text_model import TextModel
+from saywhy.ops.batching import length_batches, rows_that_fit
 from saywhy.types import Example
 
 __all__ = ["MaskSpace", "RowSpace"]

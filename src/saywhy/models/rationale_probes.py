@@ -17,10 +17,11 @@ from numpy.typing import NDArray
 from saywhy.data.words import span_mask
 from saywhy.errors import InputError
 from saywhy.models.embedding_door import look_up, replace_embeddings
-from saywhy.models.encoding import Encoded, length_batches
+from saywhy.models.encoding import Encoded
 from saywhy.models.rationales import Reading, rationalizer_of, read_rationales
 from saywhy.models.rationalizer import piece_mask
 from saywhy.models.text_model import TextModel
+from saywhy.ops.batching import length_batches
 from saywhy.ops.rationales import non_overlap
 from saywhy.types import Example
 

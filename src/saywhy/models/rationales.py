@@ -10,9 +10,10 @@ import torch
 from torch import Tensor
 
 from saywhy.errors import CapabilityError
-from saywhy.models.encoding import Encoded, Row, collate, length_batches
+from saywhy.models.encoding import Encoded, Row, collate
 from saywhy.models.rationalizer import Rationalizer
 from saywhy.models.text_model import TextModel
+from saywhy.ops.batching import length_batches
 
 __all__ = ["Reading", "rationalizer_of", "read_rationales"]
 

@@ -18,8 +18,9 @@ import torch
 from torch import Tensor
 
 from saywhy.errors import CapabilityError, OptionError
-from saywhy.models.encoding import Encoded, length_batches
+from saywhy.models.encoding import Encoded
 from saywhy.models.text_model import TextModel
+from saywhy.ops.batching import length_batches
 
 __all__ = [
     "SPECIAL_WORDS",

@@ -21,9 +21,10 @@ from saywhy.data.words import example_words, map_pieces
 from saywhy.errors import CapabilityError, InputError, OptionError, SayWhyWarning
 from saywhy.models.attention_door import AttentionTap, open_attention_door, tap_attention
 from saywhy.models.embedding_door import embedding_modules, walk
-from saywhy.models.encoding import Batch, Encoded, Encoder, Row, collate, length_batches
+from saywhy.models.encoding import Batch, Encoded, Encoder, Row, collate
 from saywhy.models.selecting import Selector, keep_words
 from saywhy.models.tasks import Task, make_task
+from saywhy.ops.batching import length_batches
 from saywhy.types import Example, Prediction, TextInput, Word, as_examples
 
 __all__ = ["SETTINGS", "TextModel", "longest_input", "quiet"]

@@ -14,9 +14,10 @@ from torch import Tensor
 from saywhy.errors import DataError, OptionError
 from saywhy.loop import OptimiserSettings, Phase, Step
 from saywhy.models import Batch, TextModel
-from saywhy.models.encoding import Encoded, length_batches
+from saywhy.models.encoding import Encoded
 from saywhy.models.sentences import pad_sentences, vocabulary_of
 from saywhy.objectives.base import Objective, TrainingBatch, accuracy
+from saywhy.ops.batching import length_batches
 from saywhy.types import Example
 
 __all__ = ["Explaining", "Lesson", "word_loss"]
