@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -57,3 +58,31 @@ def test_the_options_of_a_method_count() -> None:
     assert rows("arec") == 3 * 300 * 8 / 2
     assert rows("arec", steps=150, samples=4) == rows("arec") / 4
     assert (rows("lime"), rows("lime", samples=40), rows("lime", samples=4000)) == (250, 40, 250)
+
+
+def test_a_training_that_goes_on_from_another_is_timed_by_itself(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    timed: list[tuple[str, Any, dict[str, Any]]] = []
+
+    def train(objective: str, data: Any, model: Any, **options: Any) -> SimpleNamespace:
+        timed.append((objective, model, options))
+        return SimpleNamespace(seconds=float(len(timed)), seconds_per_step=1.0)
+
+    monkeypatch.setattr("saywhy.objectives.train", train)
+    given = study(seeds=[0], train__plain__options={"epochs": 2, "model_options": {"layers": 3}})
+    given["train"]["longer"] = {**given["train"]["plain"], "objective": "ivra", "model": "plain"}
+    given["train"]["longer"]["options"] = {"epochs": 9}
+    plan, _ = plan_study(given)
+    found = {c.cell.facts["step"]: c for c in estimate_plan(plan, tmp_path).cells if c.cell.kind == "train"}
+    assert [found["plain"].seconds, found["longer"].seconds] == [1.0, 2.0]
+    objective, model, options = timed[1]
+    # The network of the first, as that one makes it, in the loop of the second.
+    assert (objective, model, options["epochs"]) == ("ivra", "text-transformer", 9)
+    assert options["model_options"] == {"layers": 3}
+    # A model that is there is taken as it is.
+    timed.clear()
+    (tmp_path / "cells" / found["plain"].cell.name / "model").mkdir(parents=True)
+    estimate_plan(plan, tmp_path)
+    assert Path(timed[1][1]).name == "model"
+    assert "model_options" not in timed[1][2]

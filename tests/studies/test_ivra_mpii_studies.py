@@ -46,6 +46,7 @@ def tiny(path: Path) -> dict[str, Any]:
         step["data"] = cut(step["data"], 24)
         step["model"] = "text-transformer" if step["model"] == "minilm" else step["model"]
         step["options"] = tiny_options(step)
+    document["evaluate"] = {k: step for k, step in document["evaluate"].items() if 0 in step.get("seeds", [0])}
     for step in document["evaluate"].values():
         step["data"] = cut(step["data"], 12)
         for metric in step["metrics"]:
@@ -69,7 +70,7 @@ def test_each_criterion_has_three_seeds_on_its_own_metric(name: str) -> None:
     own = dict(zip(CRITERIA, ("simulatability", "comprehensiveness", "sufficiency", "consistency"), strict=True))
     for criterion in CRITERIA:
         for metric in own.values():
-            assert found[criterion, metric] == {0, 1, 2}
+            assert found[criterion, metric] == ({0, 1, 2} if metric == own[criterion] else {0})
             assert found[f"{criterion}-softmax", metric] == {0}
 
 

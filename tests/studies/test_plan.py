@@ -102,6 +102,16 @@ def test_steps_that_train_further_and_steps_that_wait_for_each_other() -> None:
         )
 
 
+def test_a_measurement_of_some_seeds_only() -> None:
+    given = study()
+    given["evaluate"]["more"] = {**given["evaluate"]["truth"], "metrics": ["comprehensiveness"], "seeds": [1]}
+    more = [cell for cell in plan_study(given)[0].cells if cell.facts["step"] == "more"]
+    assert [cell.facts["seed"] for cell in more] == [1, 1]
+    given["evaluate"]["more"]["seeds"] = [5]
+    with pytest.raises(StudyError, match="'plain' have the seeds 0, 1, none of those asked for"):
+        plan_study(given)
+
+
 def test_a_step_may_bear_the_name_of_its_network() -> None:
     named = {"data": DATA, "model": "text-transformer", "options": {"epochs": 1}}
     plan, _ = plan_study(study(train={"text-transformer": named}, evaluate__truth__model="text-transformer"))

@@ -72,6 +72,20 @@ def test_a_dataset_that_a_scale_names_is_given_anew(change: Any, limit: int | No
     assert (data.limit, data.options) == (limit, options)
 
 
+def test_a_scale_leaves_a_step_out() -> None:
+    step = {"model": "plain", "data": "planted-reviews", "metrics": "accuracy"}
+    study = {
+        "study": "tiny",
+        "train": {"plain": {"data": "planted-reviews"}, "more": {"data": "planted-reviews"}},
+        "evaluate": {"main": step, "costly": step},
+        "scales": {"paper": {"train": {"more": None}, "evaluate": {"costly": None, "main": {"seeds": None}}}},
+    }
+    paper, _, document = read_study(study, "paper")
+    assert (list(paper.train), list(paper.evaluate)) == (["plain"], ["main"])
+    assert list(document["evaluate"]) == ["main"]
+    assert set(read_study(study)[0].evaluate) == {"main", "costly"}
+
+
 def test_a_scale_changes_what_it_names_and_nothing_else(tmp_path: Path) -> None:
     path = write(tmp_path, GOOD)
     quick, paper = read_study(path)[0], read_study(path, "paper")[0]

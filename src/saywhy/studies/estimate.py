@@ -147,13 +147,7 @@ class _Guesser:
         config = cell.config
         key = json.dumps({k: v for k, v in config.items() if k != "seed"}, sort_keys=True, default=str)
         if key not in self._trainings:
-            model = config["model"]
-            if isinstance(model, Mapping):
-                base = self.store.folder(model["cell"]) / "model"
-                if not base.exists():
-                    return self._training(self.by_name[model["cell"]])
-                model = base
-            options = dict(config["options"])
+            model, options = self._start(cell)
             for name, value in options.items():
                 if isinstance(value, Mapping) and set(value) == {"cell"}:
                     options[name] = str(self.store.folder(value["cell"]) / "model")
@@ -173,10 +167,26 @@ class _Guesser:
                     **options,
                 )
             except SayWhyError:
-                return 0.0, SECONDS_A_ROW
+                given = config["model"]
+                # Some trainings need what only the other one makes; as long as that one, then.
+                return (
+                    self._training(self.by_name[given["cell"]]) if isinstance(given, Mapping) else (0.0, SECONDS_A_ROW)
+                )
             batch = int(config["options"].get("batch_size") or 32)
             self._trainings[key] = (guess.seconds, guess.seconds_per_step / (3 * batch))  # type: ignore[union-attr]
         return self._trainings[key]
+
+    def _start(self, cell: Cell) -> tuple[str | Path, dict[str, Any]]:
+        """A model to time a training on: what it starts from, or, until that is there, what that one starts from."""
+        model, options = cell.config["model"], dict(cell.config["options"])
+        while isinstance(model, Mapping):
+            ready = self.store.folder(model["cell"]) / "model"
+            if ready.exists():
+                return ready, options
+            base = self.by_name[model["cell"]].config
+            model = base["model"]
+            options |= {name: base["options"][name] for name in ("model_options",) if name in base["options"]}
+        return model, options
 
     def _evaluation(self, cell: Cell) -> float:
         config = cell.config

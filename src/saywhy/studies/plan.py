@@ -307,7 +307,11 @@ class _Planner:
             own = self.tasks[model]
             if own != task and {own, task} != _PAIRS:
                 raise self.source.error(f"the models of {model!r} do {own}; the data is {task}", at)
-            for cell in trained:
+            chosen = [cell for cell in trained if step.seeds is None or cell.facts["seed"] in step.seeds]
+            if not chosen:
+                found = ", ".join(str(s) for s in dict.fromkeys(cell.facts["seed"] for cell in trained))
+                raise self.source.error(f"the models of {model!r} have the seeds {found}, none of those asked for", at)
+            for cell in chosen:
                 yield cell, int(cell.facts["seed"])
             return
         if not Path(model).exists():

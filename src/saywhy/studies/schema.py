@@ -144,7 +144,7 @@ class EvaluateStep(_Part):
         against: steps of ``train``, or anything `saywhy.load` takes, that ``model-jaccard`` compares each model with; a
             model is not compared with itself, so a step's own name stands for its other seeds.
         examples: so many examples with explanations go into the report.
-        seeds: instead of the study's, for models that are not trained here.
+        seeds: only the models of these seeds; for models that are not trained here, seeds instead of the study's.
     """
 
     model: Names
@@ -195,7 +195,7 @@ class Study(_Part):
         gains: for each of these metrics, the model in proportion to whose value all models' are shown.
         costs: metrics that are drawn over what it cost to train each model, as times of ``reference``.
         scales: changes for other scales than ``quick``; what is given replaces what stands above, key by key; a dataset
-            with its name as a whole.
+            with its name as a whole. A step that is ``null`` is left out.
     """
 
     study: str = Field(pattern=r"^[a-z0-9]+(-[a-z0-9]+)*$")
@@ -288,7 +288,11 @@ def _scaled(document: dict[str, Any], scale: str, source: Source) -> dict[str, A
     if not isinstance(scales, Mapping) or scale not in scales:
         known = ", ".join([QUICK, *(str(s) for s in scales if s != QUICK)])
         raise source.error(f"there is no scale {scale!r}; there are {known}", ("scales",))
-    return _merged(document, scales[scale] or {})
+    merged = _merged(document, scales[scale] or {})
+    for part in ("train", "evaluate"):
+        if isinstance(merged.get(part), Mapping):
+            merged[part] = {name: step for name, step in merged[part].items() if step is not None}
+    return merged
 
 
 def _merged(base: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
