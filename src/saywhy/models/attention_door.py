@@ -68,11 +68,11 @@ class AttentionCall:
     causal: bool
     probabilities: Tensor | None = None
 
-    def softmax(self, weights: Tensor | None = None) -> Tensor:
+    def softmax(self, weights: Tensor | None = None, *, secant: bool = False) -> Tensor:
         """The attention probabilities, computed now from queries and keys.
 
         ``weights`` (rows x 1 x 1 x Lk) multiply the exponentials before they are normalised: 0 removes a key, and the
-        derivative there is finite.
+        derivative there is finite; with ``secant`` it is what putting the key back would change.
         """
         scores = (self.query @ self.key.transpose(-1, -2)) * self.scaling
         lowest = torch.finfo(scores.dtype).min
@@ -82,10 +82,10 @@ class AttentionCall:
         elif self.causal and scores.shape[-2] > 1:
             allowed = torch.ones(scores.shape[-2:], dtype=torch.bool, device=scores.device).tril()
             scores = scores.masked_fill(~allowed, lowest)
-        return scores.softmax(dim=-1) if weights is None else _weighted_softmax(scores, weights)
+        return scores.softmax(dim=-1) if weights is None else _weighted_softmax(scores, weights, secant)
 
 
-def _weighted_softmax(scores: Tensor, weights: Tensor) -> Tensor:
+def _weighted_softmax(scores: Tensor, weights: Tensor, secant: bool = False) -> Tensor:
     dtype = scores.dtype
     hidden = scores <= torch.finfo(dtype).min / 2
     scores = scores.to(torch.promote_types(dtype, torch.float32))
@@ -95,7 +95,15 @@ def _weighted_softmax(scores: Tensor, weights: Tensor) -> Tensor:
         level = (scores.masked_fill(hidden, -torch.inf) + weights.log()).amax(dim=-1, keepdim=True)
         level = torch.where(level.isfinite(), level, scores.amax(dim=-1, keepdim=True))
     # What is removed may be larger still: it counts nothing, and is bounded for the sake of its derivative.
-    exponentials = (scores - level).clamp_max(_LARGEST_EXPONENT).exp().masked_fill(hidden, 0.0) * weights
+    exponentials = (scores - level).clamp_max(_LARGEST_EXPONENT).exp().masked_fill(hidden, 0.0)
+    if secant:
+        with torch.no_grad():
+            total = (exponentials * weights).sum(dim=-1, keepdim=True)
+            # All of it is there already for a key that is kept; a key that is not would raise the total.
+            grown = (total + (1 - weights) * exponentials).clamp_min(torch.finfo(scores.dtype).tiny)
+            share = total / grown
+        weights = weights.detach() + share * (weights - weights.detach())
+    exponentials = exponentials * weights
     total = exponentials.sum(dim=-1, keepdim=True)
     # A query whose keys are all removed (the first word of a decoder) attends to nothing, as in SDPA.
     return (exponentials / torch.where(total > 0, total, torch.ones_like(total))).to(dtype)
@@ -110,6 +118,7 @@ class AttentionTap:
         probabilities: keep the probabilities in the graph (so that gradients for them can be asked for).
         edit: called with each tapped call, its probabilities filled in; what it returns is used instead.
         weigh: called with each tapped call; returns key weights (rows x 1 x 1 x Lk) or None.
+        secant: the derivative for a weight below 1 is the change up to 1, in proportion, instead of the slope.
         explicit: use explicit maths even where nothing else asks for it (second derivatives).
     """
 
@@ -117,6 +126,7 @@ class AttentionTap:
     probabilities: bool = False
     edit: Callable[[AttentionCall], Tensor] | None = None
     weigh: Callable[[AttentionCall], Tensor | None] | None = None
+    secant: bool = False
     explicit: bool = False
     calls: list[AttentionCall] = field(default_factory=list)
     kinds: dict[int, str] = field(default_factory=dict)
@@ -152,10 +162,16 @@ def tap_attention(network: nn.Module, tap: AttentionTap) -> Iterator[AttentionTa
         )
 
 
-def weigh_pieces(network: nn.Module, keep: Tensor) -> contextlib.AbstractContextManager[AttentionTap]:
+def weigh_pieces(
+    network: nn.Module, keep: Tensor, *, secant: bool = False
+) -> contextlib.AbstractContextManager[AttentionTap]:
     """A tap under which each piece is attended to as far as it is kept (rows x L): 0 erases it.
 
     Not through the network's own attention mask: some networks also pool or count positions by it.
+
+    Where a head looks at one piece only, the slope at 0 of that piece's weight is thousands of times the change that
+    the piece makes when it comes back, since a trace of it is enough for the whole change. ``secant`` has this change
+    instead: bounded, and the slope for what is kept. For those who learn which pieces to erase.
     """
 
     def weigh(call: AttentionCall) -> Tensor | None:
@@ -167,7 +183,7 @@ def weigh_pieces(network: nn.Module, keep: Tensor) -> contextlib.AbstractContext
             weights = torch.cat([torch.ones_like(keep[:, :1]), keep[:, :-1]], dim=1)
         return weights[:, None, None, :]
 
-    return tap_attention(network, AttentionTap(weigh=weigh))
+    return tap_attention(network, AttentionTap(weigh=weigh, secant=secant))
 
 
 def attention_kinds(network: nn.Module) -> dict[int, str]:
@@ -237,7 +253,7 @@ def _attention(
     tap.calls.append(call)
     if not tap.needs_probabilities:
         return sdpa()
-    probabilities = call.softmax(tap.weigh(call) if tap.weigh is not None else None)
+    probabilities = call.softmax(tap.weigh(call) if tap.weigh is not None else None, secant=tap.secant)
     if tap.probabilities or tap.edit is not None:
         call.probabilities = probabilities
     if tap.edit is not None:

@@ -278,7 +278,7 @@ class Ivra(Objective):
 
     def _erased(self, batch: Batch, keep: Tensor) -> Tensor:
         network, task = self.players["model"], self.model.task
-        with weigh_pieces(network, keep):
+        with weigh_pieces(network, keep, secant=True):
             return task.combine(task.raw(network, batch), batch.owner, batch.size)
 
 
