@@ -175,6 +175,24 @@ def test_removed_keys_neither_drown_the_rest_nor_break_gradients() -> None:
     assert grad.abs().max() <= 1
 
 
+def test_the_secant_of_a_removed_key_is_what_putting_it_back_changes() -> None:
+    query, key = torch.ones(1, 1, 1, 1), torch.tensor([9.0, 0.5, -1.0, 0.0]).reshape(1, 1, 4, 1)
+    values = torch.tensor([2.0, -1.0, 0.5, 3.0])
+    call = AttentionCall(0, "self", query, key, None, 1.0, False)
+
+    def mixed(weights: Tensor, *, secant: bool) -> Tensor:
+        return (call.softmax(weights[None, None, None], secant=secant) * values).sum()
+
+    removed = torch.tensor([0.0, 1.0, 1.0, 1.0], requires_grad=True)
+    assert mixed(removed, secant=True) == mixed(removed, secant=False)
+    (secant,) = torch.autograd.grad(mixed(removed, secant=True), removed)
+    (slope,) = torch.autograd.grad(mixed(removed, secant=False), removed)
+    back = mixed(torch.ones(4), secant=False) - mixed(removed, secant=False)
+    assert secant[0].item() == pytest.approx(back.item(), rel=1e-5)
+    assert slope[0] > 1000 * secant[0]  # this head looks at nothing else: a trace of the key would do
+    torch.testing.assert_close(secant[1:], slope[1:])
+
+
 def test_weights_between_zero_and_one_scale_the_odds() -> None:
     query, key = torch.ones(1, 1, 1, 1), torch.tensor([[[[0.3], [-0.2], [0.9]]]])
     weights = torch.tensor([0.25, 1.0, 0.5])

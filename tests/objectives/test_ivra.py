@@ -115,6 +115,25 @@ def test_faithfulness_is_measured_by_erasing_the_top_words() -> None:
     assert float(terms["suff"]) == pytest.approx(np.mean(suff), rel=1e-3)
 
 
+@pytest.mark.parametrize("criterion", ["comp", "suff"])
+def test_heads_that_look_at_one_word_do_not_drown_the_task(criterion: str) -> None:
+    model = zoo.classifier()
+    with torch.no_grad():
+        for name, parameter in model.module.named_parameters():
+            if "query.weight" in name or "key.weight" in name:
+                parameter.mul_(60.0)
+    objective, batch, items = made(model, criteria=criterion)
+    given = [p for p in model.module.parameters() if p.requires_grad]
+
+    def size(weight: float) -> float:
+        """Of the gradient of the task and so much of the criterion."""
+        objective.weights[criterion] = weight
+        grads = torch.autograd.grad(loss(objective, batch, items, share=0.5)[0], given, allow_unused=True)
+        return float(torch.stack([g.square().sum() for g in grads if g is not None]).sum().sqrt())
+
+    assert size(1.0) < 20 * size(0.0)
+
+
 def test_other_losses_and_margins() -> None:
     model = zoo.classifier()
     values = {}
