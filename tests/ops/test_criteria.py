@@ -84,9 +84,9 @@ def test_consistency_by_hand() -> None:
     for i, j in ((0, 1), (0, 2), (1, 2)):
         a, b = ((states[k] * content[k][:, None]).flatten() for k in (i, j))
         distances.append(float((a - b).norm()))
-        inside = content[i] | content[j]
-        both = smoothed_kl(shares[i], shares[j], inside) + smoothed_kl(shares[j], shares[i], inside)
-        divergences.append(float(both) / 2)
+        shared = content[i] & content[j]
+        there_and_back = smoothed_kl(shares[i], shares[j], shared) + smoothed_kl(shares[j], shares[i], shared)
+        divergences.append(float(there_and_back) / 2)
     expected = np.mean(np.asarray(divergences) * np.mean(distances) / np.asarray(distances))
     assert float(consistency_loss(shares, content, states)) == pytest.approx(expected, rel=1e-4)
 
@@ -100,6 +100,12 @@ def test_consistency_of_equal_explanations_and_of_one_text() -> None:
     value.backward()
     assert value.isfinite()
     assert bool(alike.grad.isfinite().all())  # type: ignore[union-attr]
+
+
+def test_a_longer_text_may_say_the_same() -> None:
+    shares = torch.tensor([[0.5, 0.5, 0.0, 0.0], [0.25, 0.25, 0.25, 0.25]])
+    content = shares > 0
+    assert float(consistency_loss(shares, content, torch.randn(2, 4, 2))) == pytest.approx(0, abs=1e-6)
 
 
 def test_nearer_texts_count_more() -> None:

@@ -81,7 +81,9 @@ def consistency_loss(shares: Tensor, content: Tensor, states: Tensor) -> Tensor:
 
     Reference: IvRA, equations 13 and 19; appendix B.4.2 for the distance.
 
-    Departures: positions beyond a text count as empty. Distances are in units of their mean over the batch: otherwise
+    Departures: explanations are compared over the places that both texts have, as the metric does; with a share of
+    nothing beyond the shorter text, the loss was mostly the difference in length, and drew all weight to the first
+    words. Distances are in units of their mean over the batch: otherwise
     the size of the loss is a matter of how wide the network and how long the texts are.
 
     Args:
@@ -95,8 +97,8 @@ def consistency_loss(shares: Tensor, content: Tensor, states: Tensor) -> Tensor:
         return shares.sum() * 0.0
     flat = (states.float() * content.unsqueeze(-1)).flatten(1)
     distance = (flat[first] - flat[second]).square().sum(-1).clamp_min(_NEAR**2).sqrt()
-    either = content[first] | content[second]
-    divergence = smoothed_kl(shares[first], shares[second], either) + smoothed_kl(shares[second], shares[first], either)
+    both = content[first] & content[second]
+    divergence = smoothed_kl(shares[first], shares[second], both) + smoothed_kl(shares[second], shares[first], both)
     return (divergence / 2 * distance.detach().mean() / (distance + _NEAR)).mean()
 
 
