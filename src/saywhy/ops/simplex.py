@@ -46,23 +46,37 @@ def entmax(scores: Tensor, alpha: float) -> Tensor:
     scaled = scores * (alpha - 1)
     scaled = scaled - scaled.detach().amax(-1, keepdim=True)
     power = 1 / (alpha - 1)
-
-    def newton(threshold: Tensor) -> tuple[Tensor, Tensor]:
-        above = (scaled - threshold).clamp_min(0)
-        excess = above.pow(power).sum(-1, keepdim=True) - 1
-        slope = power * (above.sign() if alpha == 2 else above.pow(power - 1)).sum(-1, keepdim=True)
-        return threshold + excess / slope.clamp_min(_SMALLEST), excess
-
     with torch.no_grad():
-        threshold = torch.full_like(scaled[..., :1], -1.0)
-        for _ in range(_STEPS):
-            threshold, excess = newton(threshold)
-            if float(excess.max()) < _ENOUGH:
-                break
-    # Two more steps, in the graph, carry the first and the second derivative of the threshold.
-    for _ in range(2):
-        threshold, _excess = newton(threshold)
-    return (scaled - threshold).clamp_min(0).pow(power)
+        threshold = _threshold(scaled, power)
+    if torch.is_grad_enabled() and scores.requires_grad:
+        # Two more steps, in the graph, carry the first and the second derivative of the threshold.
+        for _ in range(2):
+            above = (scaled - threshold).clamp_min(0)
+            threshold, _excess = _newton(above, threshold, power)
+    return _raised((scaled - threshold).clamp_min(0), power)
+
+
+def _threshold(scaled: Tensor, power: float) -> Tensor:
+    """What is taken off so that the rest, raised to the power, sums to 1; the largest score is 0."""
+    threshold, above = torch.full_like(scaled[..., :1], -1.0), torch.empty_like(scaled)
+    for _ in range(_STEPS):
+        torch.sub(scaled, threshold, out=above).clamp_min_(0)
+        threshold, excess = _newton(above, threshold, power)
+        if float(excess.max()) < _ENOUGH:
+            break
+    return threshold
+
+
+def _newton(above: Tensor, threshold: Tensor, power: float) -> tuple[Tensor, Tensor]:
+    """The next threshold, and by how much the sum at this one is above 1."""
+    excess = _raised(above, power).sum(-1, keepdim=True) - 1
+    slope = above.sign() if power == 1 else power * above.pow(power - 1)
+    return threshold + excess / slope.sum(-1, keepdim=True).clamp_min(_SMALLEST), excess
+
+
+def _raised(above: Tensor, power: float) -> Tensor:
+    """To sparsemax's power nothing is to do, and it takes a pass over the scores."""
+    return above if power == 1 else above.pow(power)
 
 
 def project(scores: Tensor, norm: str) -> Tensor:
