@@ -54,13 +54,13 @@ class Ivra(Objective):
     explanations over the distance of the texts' hidden states. Labels are the model's own predictions.
 
     Departures: words are erased by weights on attention, as in UNIREX, with a straight-through gradient, so that
-    coefficients learn from the choice of words too. For an erased word it is what putting it back would change, layer by
-    layer, and not the slope, which is thousands of times as large where a head looks at one word only. One share of words is drawn for each step (``shares="all"`` takes
-    the mean over all). The coefficients have a learning rate of their own: at one that suits a pretrained network they
-    would not move; they are not decayed. The student learns on the model's own training batches, where the paper gives
-    it a part of the test texts. It has taken its step before one more is unrolled, where the paper unrolls the step
-    itself; the gradient of both is clipped at the run's ``clip``. The best epoch is the one with the least loss on
-    held-out examples.
+    coefficients learn from the choice of words too. For an erased word it is what putting it back would change, layer
+    by layer, and not the slope, which is thousands of times as large where a head looks at one word only. One share of
+    words is drawn for each step (``shares="all"`` takes the mean over all). The coefficients have a learning rate of
+    their own: at one that suits a pretrained network they would not move; they are not decayed. The student learns on
+    the model's own training batches, where the paper gives it a part of the test texts. It has taken its step before
+    one more is unrolled, where the paper unrolls the step itself; the gradient of both is clipped at the run's
+    ``clip``. The best epoch is the one with the least loss on held-out examples.
 
     Args:
         model: the model.
