@@ -75,6 +75,12 @@ def test_divergence_is_scipys_and_finite_with_zeros() -> None:
     assert bool(sparse.grad.isfinite().all())  # type: ignore[union-attr]
 
 
+def test_the_top_is_exactly_one_and_the_rest_exactly_zero() -> None:
+    shares = torch.rand(64, 9, generator=torch.Generator().manual_seed(0)).softmax(-1).requires_grad_()
+    mask = straight_through_top(shares, torch.ones(64, 9, dtype=torch.bool), 0.4)
+    assert set(mask.detach().flatten().tolist()) == {0.0, 1.0}
+
+
 def test_consistency_by_hand() -> None:
     shares = torch.tensor([[0.7, 0.3, 0.0], [0.5, 0.5, 0.0], [0.2, 0.3, 0.5]])
     content = torch.tensor([[True, True, False], [True, True, False], [True, True, True]])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
@@ -32,7 +33,7 @@ class Lesson:
     gold: Tensor
 
 
-class Explaining(Objective):
+class Explaining(Objective, ABC):
     """Base of the objectives whose models write sentences.
 
     An example counts as often as it has explanations: each of them is learned, one at a time.
@@ -113,9 +114,9 @@ class Explaining(Objective):
                 count += float((lesson.ids != speaker.config.pad_id).sum())
         return total / count
 
+    @abstractmethod
     def supervised(self, lesson: Lesson) -> tuple[Tensor, Mapping[str, float | Tensor]]:
         """The loss of gold label and gold sentence, and numbers for the log."""
-        raise NotImplementedError
 
     def phases(self, batch: TrainingBatch, step: Step) -> Iterator[Phase]:
         """One phase: the gold label and the gold sentence."""

@@ -40,7 +40,7 @@ def straight_through_top(shares: Tensor, content: Tensor, ratio: float) -> Tenso
     rank = order.argsort(dim=-1)
     top = ((rank < count) & content).to(shares.dtype)
     relative = shares / shares.detach().amax(-1, keepdim=True).clamp_min(_SMOOTH)
-    return top + relative - relative.detach()
+    return top + (relative - relative.detach())  # in this order the mask is exact: 1 + x - x need not be 1
 
 
 def comprehensiveness_loss(whole: Tensor, without: Tensor, margin: float = 1.0) -> Tensor:
@@ -83,8 +83,8 @@ def consistency_loss(shares: Tensor, content: Tensor, states: Tensor) -> Tensor:
 
     Departures: explanations are compared over the places that both texts have, as the metric does; with a share of
     nothing beyond the shorter text, the loss was mostly the difference in length, and drew all weight to the first
-    words. Distances are in units of their mean over the batch: otherwise
-    the size of the loss is a matter of how wide the network and how long the texts are.
+    words. Distances are in units of their mean over the batch: otherwise the size of the loss is a matter of how wide
+    the network and how long the texts are.
 
     Args:
         shares: explanations, n x L.
