@@ -136,13 +136,19 @@ class InterpretableAttention(AttentionModule):
 
     def _spread(self, number: int, call: AttentionCall, content: Tensor) -> Tensor:
         """Equation 4 for all heads of a layer, rows x heads x L, with mean 0 and variance 1 over the content."""
-        query = project(call.query.float() * self.query[number].unsqueeze(1), self.norm)
-        key = project(call.key.float() * self.key[number].unsqueeze(1), self.norm)
+        query = self._features(call.query, self.query[number])
+        key = self._features(call.key, self.key[number])
         given = spread_over_queries(query, key, content)
         weights = content.to(given.dtype).unsqueeze(1)
         size = weights.sum(-1, keepdim=True).clamp_min(1.0)
         centred = (given - (given * weights).sum(-1, keepdim=True) / size) * weights
         return centred * (centred.square().sum(-1, keepdim=True) / size + _SMALL_VARIANCE).rsqrt()
+
+    def _features(self, given: Tensor, coefficients: Tensor) -> Tensor:
+        """Queries or keys, rows x heads x L x d, as distributions over their features."""
+        # Heads are split off the last dimension of a layer's output: in this order the memory is in one piece.
+        weighed = given.float().transpose(1, 2) * coefficients
+        return project(weighed, self.norm).transpose(1, 2)
 
 
 def build_interpretable_attention(
