@@ -191,6 +191,15 @@ def test_the_longest_input_is_read_and_a_longer_one_is_not(architecture: str, li
         model.predict(fits + " film" * 5, truncation="head")
 
 
+def test_one_warning_however_many_texts_are_cut() -> None:
+    long = "film " * 100
+    with pytest.warns(SayWhyWarning) as told:
+        zoo.shared().predict([long, "Dull film", long, long], truncation="head")
+    assert len(told) == 1
+    assert "pieces, and 2 of the other 3 likewise" in str(told[0].message)
+    assert told[0].filename == __file__
+
+
 def test_windows_only_where_they_make_sense() -> None:
     for model, given in ((zoo.shared_chooser(), zoo.QUESTIONS[0]), (zoo.shared_reader(), zoo.CONTEXTS[0])):
         with pytest.raises(OptionError, match="cannot be read in windows"):

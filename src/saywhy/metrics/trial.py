@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -11,7 +10,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from saywhy.errors import InputError, OptionError, SayWhyWarning
+from saywhy.errors import InputError, OptionError
 from saywhy.metrics.erasures import Erasures, Space
 from saywhy.metrics.parts import Origin
 from saywhy.types import Example, Explanation, Prediction
@@ -182,9 +181,7 @@ class Workbench:
         encoder = getattr(self.model, "encoder", None)
         if self.truncation == "error" or encoder is None or self.space == SENTENCES:
             return [None] * len(self.examples)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", SayWhyWarning)  # who explained or predicted has warned of cut texts
-            encoded = [encoder.encode(example, self.truncation) for example in self.examples]
+        encoded = [encoder.encode(example, self.truncation) for example in self.examples]
         return [item.read() if item.notes else None for item in encoded]
 
     def fixed_fields(self, i: int) -> tuple[int, ...]:

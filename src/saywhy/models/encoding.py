@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -12,7 +11,7 @@ import torch
 from torch import Tensor
 
 from saywhy.data.words import PieceMap, example_words, map_pieces
-from saywhy.errors import InputError, OptionError, SayWhyWarning, TooLongError
+from saywhy.errors import InputError, OptionError, TooLongError
 from saywhy.types import Example, Word
 
 __all__ = [
@@ -182,7 +181,7 @@ class Encoder:
         return self.tokenizer.pad_token_id if self.tokenizer.pad_token_id is not None else 0
 
     def encode(self, example: Example, truncation: str = "error") -> Encoded:
-        """Encode one example; choices give a row each, long texts an error, a cut or windows."""
+        """Encode one example; choices give a row each, long texts an error, or a cut or windows and a note of it."""
         check_truncation(truncation)
         if not all(isinstance(text, str) for text in example.fields):
             raise InputError(f"{example.where()}: texts must be strings")
@@ -245,7 +244,6 @@ class Encoder:
                     return_overflowing_tokens=True,
                 )
                 notes.append(f"read in {len(encodings)} overlapping windows of up to {self.max_length} pieces")
-            warnings.warn(f"{example.where()}: {notes[-1]}", SayWhyWarning, stacklevel=6)
         rows = []
         for encoding in encodings:
             sequence = encoding.sequence_ids
@@ -286,7 +284,6 @@ class Encoder:
             if asked < 1:
                 raise TooLongError(f"{example.where()}: the choices alone are longer than {self.max_length} pieces")
             notes.append(f"cut to the last {asked} of {len(found[0].ids)} pieces of the question")
-            warnings.warn(f"{example.where()}: {notes[-1]}", SayWhyWarning, stacklevel=5)
         ids, types, offsets = list(first), [0] * len(first), [(0, 0)] * len(first)
         fields: list[int | None] = [None] * len(first)
         for number, encoding in enumerate(found):

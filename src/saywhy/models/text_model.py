@@ -149,6 +149,11 @@ class TextModel:
         for example in examples:
             self.task.check(example)
         encoded = [self.encoder.encode(example, truncation) for example in examples]
+        noted = [item for item in encoded if item.notes]
+        if noted:
+            # One warning, however many long texts: of a thousand nobody reads the one that matters.
+            others = f", and {len(noted) - 1} of the other {len(encoded) - 1} likewise" if len(noted) > 1 else ""
+            warnings.warn(f"{noted[0].example.where()}: {noted[0].notes[0]}{others}", SayWhyWarning, stacklevel=4)
         if self.selector is None or not examples:
             return encoded
         with warnings.catch_warnings():
