@@ -159,10 +159,14 @@ class MpiiNetwork(transformers.PreTrainedModel):
 
     def step(self, memory: Memory, logits: Tensor, word: Tensor, past: Any) -> tuple[Tensor, Tensor, Any]:
         """Read a word's vector N x d in the light of the label; gives the next words' scores and the moved label."""
+        hidden, logits, past = self._advance(memory, logits, word, past)
+        return self.word_scores(hidden), logits, past
+
+    def _advance(self, memory: Memory, logits: Tensor, word: Tensor, past: Any) -> tuple[Tensor, Tensor, Any]:
         fused = self.integration.fuse(logits, word, memory)
         out = self._decode(memory, fused.unsqueeze(1), past, use_cache=True)
         hidden = out.last_hidden_state[:, -1]
-        return self.word_scores(hidden), self.integration.move(logits, hidden, memory), out.past_key_values
+        return hidden, self.integration.move(logits, hidden, memory), out.past_key_values
 
     def word_scores(self, hidden: Tensor) -> Tensor:
         """Scores of all words from decoder states, ... x V; the table of word vectors is used both ways."""
@@ -190,12 +194,13 @@ class MpiiNetwork(transformers.PreTrainedModel):
         steps = [logits]
         part = self.integration
         if part.informs_words and part.informs_label:
-            scores, past = [], None
+            states, past = [], None
             for t in range(ids.shape[1]):
-                words, logits, past = self.step(memory, logits, vectors[:, t], past)
-                scores.append(words)
+                hidden, logits, past = self._advance(memory, logits, vectors[:, t], past)
+                states.append(hidden)
                 steps.append(logits)
-            return torch.stack(scores, dim=1), memory.masked_steps(steps)
+            # One product for the words of all steps: the table's gradient is made once.
+            return self.word_scores(torch.stack(states, dim=1)), memory.masked_steps(steps)
         fused = part.fuse(logits, vectors, memory)
         hidden = self._decode(memory, fused, None, use_cache=False).last_hidden_state
         for t in range(ids.shape[1]):
