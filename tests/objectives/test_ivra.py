@@ -147,8 +147,9 @@ def test_other_losses_and_margins() -> None:
         values[name] = float(loss(objective, batch, items)[1]["suff"])
     assert len({round(v, 5) for v in values.values()}) == 4
     assert min(values.values()) >= 0
-    objective, batch, items = made(model, criteria="cons", cons_loss="cluster")
-    assert float(loss(objective, batch, items)[1]["cons"]) != 0
+    for name in ("cluster", "correlation"):
+        objective, batch, items = made(model, criteria="cons", cons_loss=name)
+        assert float(loss(objective, batch, items)[1]["cons"]) != 0
 
 
 def test_weights_count() -> None:
@@ -255,7 +256,7 @@ def test_mistakes(tmp_path: Path) -> None:
     for options, message in {
         ("criteria", "truth"): "unknown criteria truth; known: sim, comp, suff, cons",
         ("suff_loss", "l2"): "suff_loss must be margin, mae or kl",
-        ("cons_loss", "l2"): "cons_loss must be kl or cluster",
+        ("cons_loss", "l2"): "cons_loss must be one of kl, cluster, correlation",
         ("shares", "some"): "shares must be",
         ("comp_weight", -1.0): "must not be negative",
         ("sim_every", 0): "sim_every must be at least 1",
@@ -263,6 +264,8 @@ def test_mistakes(tmp_path: Path) -> None:
     }.items():
         with pytest.raises(OptionError, match=message):
             start(**dict([options]))
+    with pytest.raises(OptionError, match="compares classes, and this task has none"):
+        Ivra(zoo.shared_reader(), OptimiserSettings(), criteria="cons", cons_loss="cluster")
     with pytest.raises(CapabilityError, match="attention cannot be trained"):
         Ivra(zoo.classifier("mpnet"), OptimiserSettings())
     with pytest.raises(CapabilityError, match="attention cannot be trained"):

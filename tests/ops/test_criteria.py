@@ -5,12 +5,13 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy.stats import entropy
+from scipy.stats import entropy, pearsonr
 
 from saywhy.ops.criteria import (
     cluster_loss,
     comprehensiveness_loss,
     consistency_loss,
+    correlation_loss,
     smoothed_kl,
     straight_through_top,
     sufficiency_loss,
@@ -88,10 +89,10 @@ def test_consistency_by_hand() -> None:
     states[:, 2] = torch.where(content[:, 2:], states[:, 2], torch.full((3, 4), 99.0))  # beyond a text nothing counts
     distances, divergences = [], []
     for i, j in ((0, 1), (0, 2), (1, 2)):
-        a, b = ((states[k] * content[k][:, None]).flatten() for k in (i, j))
-        distances.append(float((a - b).norm()))
         shared = content[i] & content[j]
-        there_and_back = smoothed_kl(shares[i], shares[j], shared) + smoothed_kl(shares[j], shares[i], shared)
+        distances.append(float((states[i] - states[j])[shared].norm()))
+        few = 0.01 / float(shared.sum())
+        there_and_back = smoothed_kl(shares[i], shares[j], shared, few) + smoothed_kl(shares[j], shares[i], shared, few)
         divergences.append(float(there_and_back) / 2)
     expected = np.mean(np.asarray(divergences) * np.mean(distances) / np.asarray(distances))
     assert float(consistency_loss(shares, content, states)) == pytest.approx(expected, rel=1e-4)
@@ -121,7 +122,49 @@ def test_nearer_texts_count_more() -> None:
     assert float(consistency_loss(shares, content, near)) > float(consistency_loss(shares, content, far))
 
 
+def test_the_units_of_hidden_states_do_not_matter() -> None:
+    shares, content = torch.softmax(torch.randn(4, 5), -1), torch.ones(4, 5, dtype=torch.bool)
+    states, unit = torch.randn(4, 5, 3), torch.ones((), requires_grad=True)
+    consistency_loss(shares, content, states * unit).backward()
+    assert float(unit.grad) == pytest.approx(0, abs=1e-5)  # type: ignore[arg-type]
+
+
+def test_shares_of_nothing_have_no_steep_slope() -> None:
+    shares = torch.eye(2, 4).requires_grad_()
+    consistency_loss(shares, torch.ones(2, 4, dtype=torch.bool), torch.randn(2, 4, 2)).backward()
+    assert float(shares.grad.abs().max()) < 1e3  # type: ignore[union-attr]
+
+
+def test_correlation_is_pearsons_over_shared_places() -> None:
+    generator = torch.Generator().manual_seed(0)
+    content = torch.tensor([[True] * 6, [True] * 4 + [False] * 2, [True] * 6, [True] * 2 + [False] * 4])
+    shares = torch.rand(4, 6, generator=generator) * content
+    states = torch.randn(4, 6, 3, generator=generator).requires_grad_()
+    expected = []
+    for i, j in ((0, 1), (0, 2), (1, 2)):  # the fourth text shares two places with the others: too few
+        both = content[i] & content[j]
+        apart = (states[i] - states[j]).detach().norm(dim=-1)[both]
+        expected.append(1 - pearsonr(apart, (shares[i] - shares[j]).abs()[both]).statistic)
+    shares.requires_grad_()
+    value = correlation_loss(shares, content, states)
+    assert value.item() == pytest.approx(np.mean(expected), abs=1e-5)
+    value.backward()
+    assert states.grad is None
+    assert float(shares.grad.abs().sum()) > 0  # type: ignore[union-attr]
+
+
+def test_no_correlation_with_something_constant() -> None:
+    shares = torch.full((3, 5), 0.2, requires_grad=True)
+    value = correlation_loss(shares, torch.ones(3, 5, dtype=torch.bool), torch.randn(3, 5, 2))
+    value.backward()
+    assert value.item() == pytest.approx(1)
+    assert bool(shares.grad.isfinite().all())  # type: ignore[union-attr]
+    assert float(correlation_loss(shares[:1], torch.ones(1, 5, dtype=torch.bool), torch.randn(1, 5, 2))) == 0
+
+
 def test_clusters() -> None:
     shares = torch.tensor([[1.0, 0.0], [0.5, 0.5], [0.0, 1.0]])
     assert float(cluster_loss(shares, torch.tensor([0, 0, 1]))) == pytest.approx(0.5 - (2.0 + 0.5) / 2)
     assert float(cluster_loss(shares, torch.tensor([0, 0, 0]))) == pytest.approx((0.5 + 2.0 + 0.5) / 3)
+    shorter = torch.tensor([[True, True], [True, False], [True, True]])
+    assert float(cluster_loss(shares, torch.tensor([0, 0, 0]), shorter)) == pytest.approx((0.25 + 2.0 + 0.25) / 3)

@@ -19,7 +19,7 @@ from saywhy.metrics.selection import distribution_of, require_explanations
 from saywhy.metrics.trial import Trial
 from saywhy.models import Encoded, Row, TextModel
 from saywhy.models.interpretable_attention import InterpretableAttention
-from saywhy.objectives.student import Student, make_student, simulation_loss
+from saywhy.objectives.student import COEFFICIENTS, Student, make_student, simulation_loss
 from saywhy.ops.batching import length_batches
 from saywhy.ops.randomness import numpy_generator
 
@@ -134,7 +134,7 @@ class _Lessons(LoopObjective):
 
     def optimisers(self) -> dict[str, OptimiserSettings]:
         # The coefficients of its attention would not move at a rate that suits a network.
-        return {"student": OptimiserSettings(learning_rate=self.rate, rates={_COEFFICIENTS: max(1e-2, self.rate)})}
+        return {"student": OptimiserSettings(learning_rate=self.rate, rates={COEFFICIENTS: max(1e-2, self.rate)})}
 
     def collate(self, lessons: list[Lesson]) -> Any:
         batch = self.model.task.collate([item for item, _, _ in lessons]).to(self.model.device)
@@ -152,9 +152,6 @@ class _Lessons(LoopObjective):
             return simulation_loss(scores, shares, labels, wanted, rows, self.weight)
 
         yield Phase(("student",), loss)
-
-
-_COEFFICIENTS = f"network.{InterpretableAttention.attribute}."
 
 
 def _over_pieces(row: Row, words: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -21,11 +21,12 @@ from saywhy.models.encoding import content_mask
 from saywhy.models.hidden_states import keep_hidden_states
 from saywhy.models.interpretable_attention import LEVELS, InterpretableAttention
 from saywhy.objectives.base import Objective, TrainingBatch, objectives
-from saywhy.objectives.student import Student, make_student, simulation_loss, unrolled_step
+from saywhy.objectives.student import COEFFICIENTS, Student, make_student, simulation_loss, unrolled_step
 from saywhy.ops.criteria import (
     cluster_loss,
     comprehensiveness_loss,
     consistency_loss,
+    correlation_loss,
     straight_through_top,
     sufficiency_loss,
 )
@@ -34,9 +35,12 @@ from saywhy.ops.divergences import kl_divergence
 __all__ = ["CRITERIA", "Ivra", "chosen_criteria"]
 
 CRITERIA = ("sim", "comp", "suff", "cons")
+CONSISTENT = ("kl", "cluster", "correlation")
 SHARES = (0.01, 0.05, 0.1, 0.2, 0.5)
 _JUDGED_ON = 256  # held-out examples on which the losses are compared from epoch to epoch
 _JUDGED_AT = (0.1,)
+_STUDENT_RATE = 1e-4
+_STUDENT_COEFFICIENT_RATE = 1e-2
 
 
 @objectives.register(
@@ -58,9 +62,12 @@ class Ivra(Objective):
     by layer, and not the slope, which is thousands of times as large where a head looks at one word only. One share of
     words is drawn for each step (``shares="all"`` takes the mean over all). The coefficients have a learning rate of
     their own: at one that suits a pretrained network they would not move; they are not decayed. The student learns on
-    the model's own training batches, where the paper gives it a part of the test texts. It has taken its step before
-    one more is unrolled, where the paper unrolls the step itself; the gradient of both is clipped at the run's
-    ``clip``. The best epoch is the one with the least loss on held-out examples.
+    the model's own training batches, where the paper gives it a part of the test texts. Its own steps are AdamW's: by
+    the paper's gradient descent it was at chance to the end, and had nothing to be helped with. One more step, of
+    gradient descent, is unrolled, and the model moves for the student's answers behind it. Equation 15 has the
+    divergence of explanations there too; but it reaches the model's explanations directly, and drew them to what a
+    student says that knows nothing. Gradients of both are clipped at the run's ``clip``. The best epoch is the one with
+    the least loss on held-out examples.
 
     Args:
         model: the model.
@@ -75,14 +82,14 @@ class Ivra(Objective):
         comp_margin: loss that removing the top words should cost.
         suff_margin: by how much the top words alone should do better.
         suff_loss: ``margin``, ``mae`` or ``kl``.
-        cons_loss: ``kl`` or ``cluster``.
+        cons_loss: ``kl`` or ``cluster`` (texts and pairs only), the paper's, or ``correlation``, ours.
         sim_weight: of simulatability; likewise the next three.
         comp_weight: of comprehensiveness.
         suff_weight: of sufficiency.
         cons_weight: of consistency.
         sim_every: batches from one with simulatability, which costs most, to the next; its weight grows accordingly.
         student: what the student starts from: a network's name, a folder, or the model itself with a new head.
-        student_rate: of its gradient descent.
+        student_rate: of its step that is differentiated through.
 
     Example:
         >>> saywhy.train("ivra", data="imdb", model="minilm", criteria="comp", norm="sparsemax")  # doctest: +SKIP
@@ -119,8 +126,10 @@ class Ivra(Objective):
             raise OptionError("weights and margins must not be negative")
         if suff_loss not in ("margin", "mae", "kl"):
             raise OptionError(f"suff_loss must be margin, mae or kl, not {suff_loss!r}")
-        if cons_loss not in ("kl", "cluster"):
-            raise OptionError(f"cons_loss must be kl or cluster, not {cons_loss!r}")
+        if cons_loss not in CONSISTENT:
+            raise OptionError(f"cons_loss must be one of {', '.join(CONSISTENT)}, not {cons_loss!r}")
+        if "cons" in self.criteria and cons_loss == "cluster" and model.task.name not in ("text", "pair"):
+            raise OptionError("cons_loss='cluster' compares classes, and this task has none; use kl or correlation")
         if sim_every < 1:
             raise OptionError(f"sim_every must be at least 1, not {sim_every}")
         self.shares, self.all_shares = _shares(shares)
@@ -134,7 +143,10 @@ class Ivra(Objective):
         self.student: Student | None = None
         self._student_name = student
         if "sim" in self.criteria:
-            self.rules["student"] = _descent(student_rate)
+            # As a student of the metric; its coefficients would not move at a rate that suits a network.
+            self.rules["student"] = OptimiserSettings(
+                learning_rate=_STUDENT_RATE, schedule="constant", rates={COEFFICIENTS: _STUDENT_COEFFICIENT_RATE}
+            )
             # Its step differentiates through another player's update.
             self.distributed = False
             self.begin(0)
@@ -148,7 +160,7 @@ class Ivra(Objective):
             self.players["student"] = self.student
 
     def optimisers(self) -> dict[str, OptimiserSettings]:
-        """AdamW for the model, with another rate for its coefficients; plain gradient descent for the student."""
+        """AdamW for the model and for the student, with another rate for their coefficients."""
         return self.rules
 
     def train_mode(self, training: bool) -> None:
@@ -194,11 +206,11 @@ class Ivra(Objective):
         if "cons" in wanted:
             assert states is not None
             content = content_mask(batch)
-            terms["cons"] = (
-                consistency_loss(found, content, states.value)
-                if self.cons_loss == "kl"
-                else cluster_loss(found, labels[batch.owner])
-            )
+            if self.cons_loss == "cluster":
+                terms["cons"] = cluster_loss(found, labels[batch.owner], content)
+            else:
+                measure = consistency_loss if self.cons_loss == "kl" else correlation_loss
+                terms["cons"] = measure(found, content, states.value)
         if unrolled:
             terms["sim"] = self.simulatability(batch, labels, found, clip)
         scale = {**self.weights, "classify": 1.0, "sim": self.weights["sim"] * self.sim_every}
@@ -228,19 +240,20 @@ class Ivra(Objective):
         return terms
 
     def simulatability(self, batch: Batch, labels: Tensor, found: Tensor, clip: float | None = None) -> Tensor:
-        """Equation 15: the loss of the student behind one more step, as a function of the model's explanations."""
+        """Equation 15: what the student answers behind one more step, as a function of the model's explanations."""
         assert self.student is not None
 
         def apart(scores: Tensor, shares: Tensor) -> Tensor:
             return simulation_loss(scores, shares, labels, found, batch)
 
         moved = unrolled_step(self.student, batch, apart, self.student_rate, clip)
-        return apart(*torch.func.functional_call(self.student, dict(moved), (batch, True)))
+        scores, _ = torch.func.functional_call(self.student, dict(moved), (batch, True))
+        return F.cross_entropy(scores, labels)
 
     def student_loss(self, batch: Batch) -> Tensor:
         """Equation 14: how far the student is from the model, whose explanations are fixed here."""
         assert self.student is not None
-        with torch.no_grad():
+        with self.model.evaluation(), torch.no_grad():
             raw, found = explained_forward(self.players["model"], self.model.task, batch, self.module)
         labels = self.model.task.predicted(self.model.task.combine(raw, batch.owner, batch.size))
         scores, shares = self.student(batch)
@@ -325,7 +338,3 @@ def _shares(given: str | Sequence[float]) -> tuple[tuple[float, ...], bool]:
     if not numbers or not all(0 < x <= 1 for x in numbers):
         raise OptionError(f"shares must be 'one', 'all' or numbers between 0 and 1, not {given!r}")
     return numbers, False
-
-
-def _descent(rate: float) -> OptimiserSettings:
-    return OptimiserSettings(name="sgd", learning_rate=rate, weight_decay=0.0, schedule="constant", warmup=0.0)

@@ -15,15 +15,18 @@ from saywhy.errors import CapabilityError, OptionError
 from saywhy.models import Batch, TextModel
 from saywhy.models.attention_module import AttentionModule, attach, attached, explained_forward
 from saywhy.models.encoding import content_mask
+from saywhy.models.interpretable_attention import InterpretableAttention
 from saywhy.models.minilm import pretrained_with_head
 from saywhy.models.networks import networks
 from saywhy.models.tasks import Task
 from saywhy.ops.criteria import smoothed_kl
 from saywhy.ops.randomness import global_seed
 
-__all__ = ["COPY", "Student", "make_student", "simulation_loss", "unrolled_step"]
+__all__ = ["COEFFICIENTS", "COPY", "Student", "make_student", "simulation_loss", "unrolled_step"]
 
 COPY = "copy"
+COEFFICIENTS = f"network.{InterpretableAttention.attribute}."
+"""How the parameters of a student's interpretable attention begin."""
 
 
 class Student(nn.Module):
