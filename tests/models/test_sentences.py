@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -52,6 +54,13 @@ def test_pieces_of_a_tokenizer() -> None:
     assert " ".join(word for word, _ in words) == sentence
     for i, (_, step) in enumerate(words):
         assert tokenizer.decode(ids[: step + 1], skip_special_tokens=True).split() == sentence.split()[: i + 1]
+
+
+def test_pieces_around_an_apostrophe_are_one_word() -> None:
+    decoded = {1: "you", 2: "don", 3: "'", 4: "t", 5: "say"}
+    tokenizer = SimpleNamespace(decode=lambda ids, skip_special_tokens: " ".join(decoded[i] for i in ids))
+    words = PieceVocabulary(tokenizer, 0).words([1, 2, 3, 4, 5])
+    assert words == [("you", 0), ("don't", 3), ("say", 4)]
 
 
 def test_padding_keeps_the_end() -> None:

@@ -68,9 +68,27 @@ def test_what_was_drawn_counts_against_it_only_down_to_the_margin(model: TextMod
     # The gold itself, drawn, is no evidence against the gold.
     same, _ = ami._learn(lesson, {"ids": lesson.ids, "labels": lesson.gold})
     assert float(same.detach()) == pytest.approx(float(alone.detach()))
-    ami.margin = 0.0
-    floor = 2 * float(ami.likelihood(lesson, lesson.gold, lesson.ids).mean().detach())
-    assert float(ami._learn(lesson, drawn)[0].detach()) >= float(alone.detach()) + floor - 1e-4
+    with torch.no_grad():
+        gold = ami.likelihood(lesson, lesson.gold, lesson.ids)
+        fakes = [ami.likelihood(lesson, labels, drawn["ids"]) for labels in (drawn["labels"], lesson.gold)]
+    ami.margin = float(max((gold - fake).min() for fake in fakes))
+    expected = sum(float((ami.margin + fake - gold).clamp_min(0).mean()) for fake in fakes)
+    assert float(ami._learn(lesson, drawn)[0].detach()) == pytest.approx(float(alone.detach()) + expected, abs=1e-4)
+
+
+def test_the_backward_network_does_not_unlearn_the_input(model: TextModel) -> None:
+    """It must tell gold from drawn by what it knows, not by knowing nothing of either."""
+    _, ami, lesson = game(model, "ami")
+    optimiser = torch.optim.Adam(ami.opponent.parameters(), 1e-3)
+    drawn = {"ids": lesson.ids.roll(2, 0), "labels": lesson.gold}
+    found = []
+    for step in range(120):
+        optimiser.zero_grad()
+        loss, numbers = ami._learn(lesson, drawn if step >= 40 else {})
+        loss.backward()
+        optimiser.step()
+        found.append(float(numbers["backward/gold"]))
+    assert found[-1] > found[39] - 0.2
 
 
 def test_both_players_see_labels_drawn_alike(model: TextModel, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -82,14 +100,17 @@ def test_both_players_see_labels_drawn_alike(model: TextModel, monkeypatch: pyte
     seen: dict[str, list[torch.Tensor]] = {"backward": [], "reward": []}
 
     def told(player: str, labels: torch.Tensor) -> torch.Tensor:
-        seen[player].append(labels)
+        if labels is not lesson.gold:  # what the reward is compared with
+            seen[player].append(labels)
         return torch.zeros(len(labels))
 
     monkeypatch.setattr(ami, "_learn", lambda lesson, drawn: told("backward", drawn["labels"]))
     monkeypatch.setattr(ami, "likelihood", lambda lesson, labels, ids: told("reward", labels))
     for index in range(100):
-        for phase in ami.phases(lesson, Step(index, 100, 0, 0)):
+        step = Step(index, 100, 0, 0)
+        for phase in ami.phases(lesson, step):
             phase.loss()
+        ami.gain(lesson, step)
     shares = {player: float(torch.cat(labels).double().mean()) for player, labels in seen.items()}
     assert shares == {"backward": pytest.approx(0.3, abs=0.05), "reward": pytest.approx(0.3, abs=0.05)}
     assert not torch.equal(torch.cat(seen["backward"]), torch.cat(seen["reward"]))
@@ -106,7 +127,7 @@ def test_the_reward_moves_the_model_and_its_baseline(model: TextModel) -> None:
     objective, ami, lesson = game(model, "ami", afire_start=0.0)
     step = Step(5, 10, 0, 0)
     loss, numbers = ami._reward(lesson, step)
-    assert numbers["reward"] < 0
+    assert numbers["reward"] != 0
     assert objective.state() == {"baseline": pytest.approx(numbers["reward"])}
     model.module.zero_grad()
     loss.backward()
@@ -129,8 +150,32 @@ def test_the_critic_has_a_penalty_and_the_model_gets_its_gradient(model: TextMod
     wgan._raise(lesson).backward()
     found: Any = model.module
     assert float(found.word_bias.grad.abs().max()) > 0
-    turns = [[p.title for p in wgan.phases(lesson, Step(i, 100, 0, 0))] for i in (0, 9, 10, 11)]
-    assert turns == [["critic"], ["critic"], ["critic's opinion"], []]
+    steps = [Step(i, 100, 0, 0) for i in (0, 9, 10, 11)]
+    assert [[p.title for p in wgan.phases(lesson, step)] for step in steps] == [["critic"], ["critic"], [], []]
+    assert [wgan.gain(lesson, step) is not None for step in steps] == [False, False, True, False]
+
+
+def test_the_model_moves_once_a_step(model: TextModel) -> None:
+    objective, _, _ = game(model, "ami", afire_start=0.5)
+    batch = objective.collate(objective.items(pets(12), "error"))
+    told = []
+    for index in (4, 5):
+        phases = list(objective.phases(batch, Step(index, 10, 0, 0)))
+        assert [phase.players for phase in phases] == [("backward",), ("model",)]
+        _, numbers = phases[1].loss()  # type: ignore[misc]
+        told.append("reward" in numbers)
+    assert told == [False, True]
+
+
+def test_gold_is_what_a_reward_is_measured_by(model: TextModel, monkeypatch: pytest.MonkeyPatch) -> None:
+    _, ami, lesson = game(model, "ami")
+    sure = torch.nn.functional.one_hot(lesson.gold, 2) * 100.0
+    count = torch.ones(len(lesson.gold))
+    spoken = SimpleNamespace(ids=lesson.ids, logits=sure, log_probability=0 * count, lengths=count)
+    monkeypatch.setattr(type(ami.speaker), "generate", lambda *_, **__: spoken)
+    ami.opponent.train()
+    assert ami._reward(lesson, Step(5, 10, 0, 0))[1]["reward"] == pytest.approx(0, abs=1e-6)
+    assert ami.opponent.training
 
 
 @pytest.mark.parametrize("name", ["ami", "wgan-gp"])

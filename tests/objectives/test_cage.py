@@ -30,7 +30,7 @@ def test_cage_learns_to_explain_and_to_decide_by_it() -> None:
 
 def test_the_classifier_reads_people_first_and_then_the_language_model(monkeypatch: pytest.MonkeyPatch) -> None:
     model = learn(objective="cage", epochs=1, model_options={**TINY, "dropout": 0.0})
-    objective = Cage(model, OptimiserSettings(), own_from=0.5)
+    objective = Cage(model, OptimiserSettings(), own_from=0.5, explanations=1)
     batch = objective.collate(objective.items(pets(4), "error"))
     people = objective.lesson(batch).ids
     own = torch.full_like(people, int(people[0, 1]))

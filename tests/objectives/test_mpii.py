@@ -3,11 +3,12 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+import torch
 
 import saywhy
 from saywhy.data import load_dataset
 from saywhy.errors import DataError, OptionError
-from saywhy.loop import OptimiserSettings
+from saywhy.loop import OptimiserSettings, Step
 from saywhy.models import TextModel
 from saywhy.objectives import train
 from saywhy.objectives.mpii import Mpii
@@ -36,7 +37,8 @@ def pets(n: int = 36) -> list[Example]:
 
 
 def learn(data: Any = None, objective: str = "mpii", model: Any = None, **options: Any) -> TextModel:
-    given = {"epochs": 16, "batch_size": 12, "learning_rate": 5e-3, "quiet": True, "model_options": TINY, **options}
+    given = {"epochs": 16, "batch_size": 12, "learning_rate": 5e-3, "quiet": True, "explanations": 1}
+    given = {**given, "model_options": TINY, **options}
     return train(objective, data or pets(), model, **given)
 
 
@@ -57,10 +59,47 @@ def test_every_explanation_is_learned_if_asked_for() -> None:
         Mpii(model, OptimiserSettings(), explanations=0)
 
 
-def test_the_encoder_has_its_own_rate() -> None:
-    rules = Mpii(learn(epochs=1), OptimiserSettings(learning_rate=1e-5), decoder_rate=1e-3).optimisers()
+def test_one_explanation_is_drawn_each_time() -> None:
+    objective = Mpii(learn(epochs=1), OptimiserSettings())
+    batch = objective.collate(objective.items(pets(12), "error"))
+    assert len(batch[1]) == 12
+    first = objective.lesson(batch).ids
+    drawn = [objective.lesson(batch, Step(i, 10, 0, 0)).ids for i in (0, 0, 1)]
+    assert torch.equal(drawn[0], drawn[1])
+    assert not torch.equal(drawn[0], drawn[2])
+    short = {int((ids[row] != 0).sum()) for ids in drawn for row in range(12)}
+    assert len(short) > 1  # "because" is among them
+    assert all(int((ids != 0).sum()) > 2 for ids in first)
+
+
+def test_what_was_trained_before_has_its_own_rate() -> None:
+    objective = Mpii(learn(epochs=1), OptimiserSettings(learning_rate=1e-5), decoder_rate=1e-3)
+    rules = objective.optimisers()
     assert rules["model"].learning_rate == 1e-3
     assert rules["model"].rates == {"encoder.": 1e-5}
+    objective.speaker.config.pretrained_decoder = True
+    assert objective.optimisers()["model"].rates == {"encoder.": 1e-5, "decoder.": 1e-5}
+
+
+def test_the_label_is_also_learned_behind_its_own_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
+    objective = Mpii(learn(epochs=1), OptimiserSettings(), own_from=0.5)
+    batch = objective.collate(objective.items(pets(12), "error"))
+    lesson = objective.lesson(batch)
+    with torch.no_grad():
+        objective.train_mode(False)
+        ids = objective.speaker.generate(**lesson.batch.inputs).ids
+        own = objective.speaker.follow(ids, **lesson.batch.inputs).logits
+        behind = float(torch.nn.functional.cross_entropy(own, lesson.gold))
+        alone, both = (objective.supervised(lesson, own)[1] for own in (False, True))
+    assert float(both["label"]) == pytest.approx((float(alone["label"]) + behind) / 2, abs=1e-5)
+    asked: list[bool] = []
+    monkeypatch.setattr(objective, "supervised", lambda lesson, own: (asked.append(own), (torch.zeros(()), {}))[1])
+    for index in (4, 5):
+        (phase,) = objective.phases(batch, Step(index, 10, 0, 0))
+        phase.loss()
+    assert asked == [False, True]
+    with pytest.raises(OptionError, match="own_from is a share of the run"):
+        Mpii(objective.model, OptimiserSettings(), own_from=2.0)
 
 
 def test_mistakes_are_named() -> None:

@@ -34,6 +34,7 @@ class MpiiConfig(transformers.PretrainedConfig):
         num_choices: the most choices of a question.
         longest: the most words of a sentence.
         pretrained: whether the encoder was trained before.
+        pretrained_decoder: whether the decoder was, too.
     """
 
     model_type = "saywhy-mpii"
@@ -49,6 +50,7 @@ class MpiiConfig(transformers.PretrainedConfig):
         num_choices: int = 0,
         longest: int = 40,
         pretrained: bool = False,
+        pretrained_decoder: bool = False,
         pad_id: int = 0,
         start_id: int = 1,
         end_id: int = 2,
@@ -64,7 +66,8 @@ class MpiiConfig(transformers.PretrainedConfig):
         self.encoder, self.decoder = dict(encoder or {}), dict(decoder or {})
         self.words = list(words or [])
         self.integration, self.feedback, self.choice_states = integration, feedback, choice_states
-        self.num_choices, self.longest, self.pretrained = num_choices, longest, pretrained
+        self.num_choices, self.longest = num_choices, longest
+        self.pretrained, self.pretrained_decoder = pretrained, pretrained_decoder
         self.pad_id, self.start_id, self.end_id = pad_id, start_id, end_id
         super().__init__(**kwargs)
 
@@ -188,7 +191,10 @@ class MpiiNetwork(transformers.PreTrainedModel):
 
         Where the label does not move while it feeds the words, or does not feed them, all words are read at once.
         """
-        memory = self.read(**inputs)
+        return self.taught(self.read(**inputs), ids)
+
+    def taught(self, memory: Memory, ids: Tensor) -> tuple[Tensor, Tensor]:
+        """As `teach`, of an input that was read already."""
         logits, start = self.starting(memory)
         vectors = torch.cat([start.unsqueeze(1), self.embed(ids[:, :-1])], dim=1)
         steps = [logits]
@@ -253,6 +259,10 @@ class MpiiNetwork(transformers.PreTrainedModel):
                 raise OptionError("beams go with the feedback of tokens, and with nothing drawn")
             return beam_search(self, memory, beams, steps)
         return self._greedy(memory, steps, soft, cache, sample, keep_chances)
+
+    def written(self, memory: Memory) -> Generated:
+        """The likeliest words about an input that was read already."""
+        return self._greedy(memory, self.config.longest, self.config.feedback == "soft", True, None, False)
 
     def _greedy(
         self,

@@ -44,6 +44,7 @@ UNKNOWN = "<unk>"
 SPECIAL_WORDS = ("<pad>", "<s>", "</s>", UNKNOWN)
 """The first words of a decoder's own vocabulary: padding, start, end, unknown. The last is read, but never written."""
 
+_APOSTROPHE = regex.compile(r"(?<=[\p{L}\p{N}]) ['’] ?(?=[\p{L}\p{N}])")
 _WORD = regex.compile(r"[\p{L}\p{N}]+(?:['’\-][\p{L}\p{N}]+)*|\S")
 
 
@@ -177,14 +178,15 @@ class PieceVocabulary:
         """The words that were written, each with the number of the step that ended it."""
         made: list[tuple[str, int]] = []
         for step in range(len(ids)):
-            words = self.tokenizer.decode(list(ids[: step + 1]), skip_special_tokens=True).split()
-            if len(words) > len(made):
-                made.append((words[-1], step))
-            elif words and words != [word for word, _ in made]:
-                # The piece belongs to the last word.
-                made[-1] = (words[-1], step)
-        final = self.tokenizer.decode(list(ids), skip_special_tokens=True).split()
-        return [(word, step) for word, (_, step) in zip(final, made, strict=False)]
+            words = self._spoken(ids[: step + 1])
+            if words and words != [word for word, _ in made]:
+                # The piece is a new word, belongs to the last one, or joins it to the one before.
+                made = [*made[: len(words) - 1], (words[-1], step)]
+        return [(word, step) for word, (_, step) in zip(self._spoken(ids), made, strict=False)]
+
+    def _spoken(self, ids: Sequence[int]) -> list[str]:
+        """The words of some pieces; a tokenizer that cuts at apostrophes does not put the parts together again."""
+        return _APOSTROPHE.sub("'", self.tokenizer.decode(list(ids), skip_special_tokens=True)).split()
 
 
 def count_words(sentences: Iterable[str], lower_case: bool = False) -> Counter[str]:

@@ -24,6 +24,7 @@ from saywhy.ops.randomness import global_seed
 __all__ = ["AFIRE", "Ami", "BackwardNetwork", "Critic", "Game", "WganGp", "make_game"]
 
 MOMENTUM = 0.9
+Gain = tuple[Tensor, Mapping[str, float | Tensor]]
 
 
 class BackwardNetwork(nn.Module):
@@ -145,7 +146,11 @@ class Game(ABC):
 
     @abstractmethod
     def phases(self, lesson: Lesson, step: Step) -> Iterator[Phase]:
-        """What follows the supervised phase of a step."""
+        """The second player's part of a step, before the model's."""
+
+    @abstractmethod
+    def gain(self, lesson: Lesson, step: Step) -> Gain | None:
+        """What the model's loss has besides gold label and sentence in this step, and numbers for the log."""
 
     def state(self) -> dict[str, Any]:
         """What a checkpoint must hold besides the players' weights."""
@@ -164,10 +169,12 @@ class Ami(Game):
 
     Reference: MPII, section 2.3, figure 3; Pan et al. (2020), Adversarial Mutual Information for Text Generation. The
     backward network learns to recover the input from gold label and sentence, and not to from (L', E') and (L, E'). The
-    forward network draws L' and E', and is rewarded by log Q(X | L', E') a piece, less a moving average.
+    forward network draws L' and E', and is rewarded by log Q(X | L', E') a piece.
 
-    Departures: as printed, the backward network's objective has no lower bound; a generated pair counts against it
-    only until it is ``margin`` nats a piece below the gold one. Where what was drawn is the gold, it does not count.
+    Departures: as printed, the backward network's objective has no lower bound, and it unlearns the input to get there;
+    a generated pair counts against it only until it is ``margin`` nats a piece below the gold one. Where what was drawn
+    is the gold, it does not count. A reward counts by what it is above that of gold label and sentence, less a moving
+    average of this: how well an input can be recovered is mostly a matter of the input.
     """
 
     player = "backward"
@@ -188,28 +195,28 @@ class Ami(Game):
         return self.opponent(labels, ids, self.real(ids), given["input_ids"], given["attention_mask"])
 
     def phases(self, lesson: Lesson, step: Step) -> Iterator[Phase]:
-        """The backward network's, then the forward network's reward."""
-        playing = step.progress >= self.start
+        """The backward network's, on gold and on what the model draws."""
         drawn: dict[str, Tensor] = {}
-        if playing:
+        if step.progress >= self.start:
             with torch.no_grad():
                 found = self.speaker.generate(**lesson.batch.inputs, sample=step.generator("backward"))
             drawn = {"ids": found.ids, "labels": _drawn(found.logits, step.generator("drawn-label"))}
         yield Phase(("backward",), lambda: self._learn(lesson, drawn))
-        if playing:
-            yield Phase(("model",), lambda: self._reward(lesson, step), "reward")
+
+    def gain(self, lesson: Lesson, step: Step) -> Gain | None:
+        """The reward of what the model draws, once it plays."""
+        return self._reward(lesson, step) if step.progress >= self.start else None
 
     def _learn(self, lesson: Lesson, drawn: Mapping[str, Tensor]) -> tuple[Tensor, Mapping[str, float | Tensor]]:
         gold = self.likelihood(lesson, lesson.gold, lesson.ids)
         loss = -gold.mean()
         numbers: dict[str, float | Tensor] = {"backward/gold": gold.mean().detach()}
         if drawn:
-            floor = gold.detach() - self.margin
             new = ~_equal(drawn["ids"], lesson.ids, int(self.speaker.config.pad_id))
             wrong = drawn["labels"] != lesson.gold
             for name, labels, counts in (("both", drawn["labels"], new | wrong), ("sentence", lesson.gold, new)):
                 fake = self.likelihood(lesson, labels, drawn["ids"])
-                loss = loss + (torch.maximum(fake, floor) * counts).mean()
+                loss = loss + (F.relu(self.margin + fake - gold) * counts).mean()
                 numbers[f"backward/{name}"] = fake.mean().detach()
         return loss, numbers
 
@@ -217,8 +224,11 @@ class Ami(Game):
         found = self.speaker.generate(**lesson.batch.inputs, sample=step.generator("reward"))
         chances = found.logits.log_softmax(-1)
         labels = _drawn(found.logits, step.generator("label"))
+        training = self.opponent.training
+        self.opponent.eval()
         with torch.no_grad():
-            reward = self.likelihood(lesson, labels, found.ids)
+            reward = self.likelihood(lesson, labels, found.ids) - self.likelihood(lesson, lesson.gold, lesson.ids)
+        self.opponent.train(training)
         mean = float(reward.mean())
         before = mean if self.baseline is None else self.baseline
         self.baseline = MOMENTUM * before + (1 - MOMENTUM) * mean
@@ -228,7 +238,7 @@ class Ami(Game):
         return self.weight * loss, {"reward": mean}
 
     def state(self) -> dict[str, Any]:
-        """The moving average of the reward."""
+        """The moving average of what the reward is above that of the gold."""
         return {"baseline": self.baseline}
 
     def load_state(self, state: Mapping[str, Any]) -> None:
@@ -256,12 +266,16 @@ class WganGp(Game):
         return Critic(labels, words, pieces, width, pad_piece)
 
     def phases(self, lesson: Lesson, step: Step) -> Iterator[Phase]:
-        """The critic's turn, the model's, or nobody's."""
-        turn = step.index % (self.critic_batches + 2)
-        if turn < self.critic_batches:
+        """The critic's, if it is its turn."""
+        if step.index % (self.critic_batches + 2) < self.critic_batches:
             yield Phase(("critic",), lambda: self._learn(lesson, step))
-        elif turn == self.critic_batches and step.progress >= self.start:
-            yield Phase(("model",), lambda: self._raise(lesson), "critic's opinion")
+
+    def gain(self, lesson: Lesson, step: Step) -> Gain | None:
+        """The critic's opinion, if it is the model's turn."""
+        if step.index % (self.critic_batches + 2) != self.critic_batches or step.progress < self.start:
+            return None
+        loss = self._raise(lesson)
+        return loss, {"opinion": -loss.detach() / max(self.weight, 1e-9)}
 
     def _fake(self, lesson: Lesson) -> tuple[Tensor, Tensor, Tensor]:
         """Soft words N x T x V, which of them count, and the soft label."""

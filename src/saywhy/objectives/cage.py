@@ -33,7 +33,7 @@ class Cage(Explaining):
         model: a ``cage`` network; trained in place.
         optimiser: how it is optimised.
         own_from: share of the run after which the classifier reads what is written; 1 never, 0 always.
-        explanations: how many of an example's explanations are learned, the first ones.
+        explanations: how many of an example's explanations are learned; one at random each time if None.
         decoder_rate: learning rate of everything but the classifier's encoder.
 
     Example:
@@ -48,7 +48,7 @@ class Cage(Explaining):
         optimiser: OptimiserSettings,
         *,
         own_from: float = 0.5,
-        explanations: int = 1,
+        explanations: int | None = None,
         decoder_rate: float | None = None,
     ) -> None:
         if not isinstance(model.network, CageNetwork):
@@ -60,7 +60,7 @@ class Cage(Explaining):
 
     def phases(self, batch: TrainingBatch, step: Step) -> Iterator[Phase]:
         """One phase: the words of people, and the label by what is read."""
-        lesson = self.lesson(batch)
+        lesson = self.lesson(batch, step)
         own = step.progress >= self.own_from
         yield Phase(("model",), lambda: self._taught(lesson, self._written(lesson) if own else lesson.ids))
 

@@ -30,6 +30,7 @@ class EInfersent(Explaining):
         model: an ``e-infersent`` network; trained in place.
         optimiser: how it is optimised.
         label_share: share of the label in the loss.
+        explanations: how many of an example's explanations are learned; one at random each time if None.
 
     Example:
         >>> model = saywhy.train("e-infersent", data="esnli")                                  # doctest: +SKIP
@@ -39,7 +40,12 @@ class EInfersent(Explaining):
     network: ClassVar[str | None] = "e-infersent"
 
     def __init__(
-        self, model: TextModel, optimiser: OptimiserSettings, *, label_share: float = 0.6, explanations: int = 1
+        self,
+        model: TextModel,
+        optimiser: OptimiserSettings,
+        *,
+        label_share: float = 0.6,
+        explanations: int | None = None,
     ) -> None:
         if not isinstance(model.network, InfersentForSequenceClassification):
             raise OptionError("this objective trains the network e-infersent; give model='e-infersent'")

@@ -36,13 +36,15 @@ class Lesson:
 class Explaining(Objective, ABC):
     """Base of the objectives whose models write sentences.
 
-    An example counts as often as it has explanations: each of them is learned, one at a time.
+    Of an example's explanations one is drawn whenever it comes up. With a number of ``explanations`` it comes up that
+    often, once for each of them.
 
     Args:
         model: a network that speaks; trained in place.
         optimiser: how it is optimised.
-        explanations: how many of an example's explanations are learned, the first ones.
-        decoder_rate: learning rate of everything but the encoder; a thousandth where the encoder was trained before,
+        explanations: how many of an example's explanations are learned, the first ones; one at random each time if
+            None.
+        decoder_rate: learning rate of everything that was not trained before; a thousandth where the encoder was,
             otherwise the same as the encoder's.
     """
 
@@ -53,11 +55,11 @@ class Explaining(Objective, ABC):
         model: TextModel,
         optimiser: OptimiserSettings,
         *,
-        explanations: int = 1,
+        explanations: int | None = None,
         decoder_rate: float | None = None,
     ) -> None:
         super().__init__(model, optimiser)
-        if explanations < 1:
+        if explanations is not None and explanations < 1:
             raise OptionError(f"explanations must be at least 1, not {explanations}")
         self.vocabulary = vocabulary_of(model)
         self.speaker: Any = model.module
@@ -67,29 +69,37 @@ class Explaining(Objective, ABC):
         self.decoder_rate = decoder_rate
 
     def optimisers(self) -> dict[str, OptimiserSettings]:
-        """The encoder at the given rate, all else at the decoder's."""
+        """What was trained before at the given rate, all else at the decoder's."""
         if self.decoder_rate is None:
             return super().optimisers()
-        own = replace(self.optimiser, learning_rate=self.decoder_rate, rates={"encoder.": self.optimiser.learning_rate})
+        trained = ["encoder."] + (["decoder."] if getattr(self.speaker.config, "pretrained_decoder", False) else [])
+        rates = dict.fromkeys(trained, self.optimiser.learning_rate)
+        own = replace(self.optimiser, learning_rate=self.decoder_rate, rates=rates)
         return {**dict.fromkeys(self.players, replace(own, rates={})), "model": own}
 
     def items(self, examples: Sequence[Example], truncation: str) -> list[Encoded]:
-        """Examples as the loop keeps them, once for each explanation that is learned."""
+        """Examples as the loop keeps them, once, or once for each explanation that is learned."""
         for example in examples:
             if not example.explanations:
                 raise DataError(f"{example.where()} has no explanation in words; leave it out, or train plain")
         encoded = super().items(examples, truncation)
+        if self.explanations is None:
+            return encoded
         return [
             replace(item, example=replace(item.example, explanations=(sentence,)))
             for item in encoded
             for sentence in item.example.explanations[: self.explanations]
         ]
 
-    def lesson(self, batch: TrainingBatch) -> Lesson:
-        """The batch with what is to be learned from it."""
+    def lesson(self, batch: TrainingBatch, step: Step | None = None) -> Lesson:
+        """The batch with what is to be learned from it; without a step, the first explanations."""
         rows, items = batch
         config = self.speaker.config
-        sentences = [self.vocabulary.encode(item.example.explanations[0]) for item in items]
+        known = [item.example.explanations for item in items]
+        chosen = [0] * len(known)
+        if step is not None:
+            chosen = step.numpy("explanation").integers([len(sentences) for sentences in known]).tolist()
+        sentences = [self.vocabulary.encode(some[i]) for some, i in zip(known, chosen, strict=True)]
         ids = pad_sentences(sentences, int(config.pad_id), int(config.longest)).to(self.model.device)
         gold = torch.tensor([self.model.task.gold(item.example) for item in items], device=self.model.device)
         return Lesson(rows, ids, gold)
@@ -120,7 +130,7 @@ class Explaining(Objective, ABC):
 
     def phases(self, batch: TrainingBatch, step: Step) -> Iterator[Phase]:
         """One phase: the gold label and the gold sentence."""
-        lesson = self.lesson(batch)
+        lesson = self.lesson(batch, step)
         yield Phase(("model",), lambda: self.supervised(lesson))
 
 

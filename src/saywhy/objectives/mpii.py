@@ -31,6 +31,8 @@ class Mpii(Explaining):
 
     Departures: the cross-entropy of the first label (``start_weight``) is an option that is off in the released code. A
     gold sentence gives the label away, so without it the label that the first words are written by is never learned.
+    For the same reason the label after the last word is also learned behind the model's own sentence, from ``own_from``
+    of the run on: it would trust what it writes as if people had written it.
 
     Args:
         model: an ``mpii`` network; trained in place.
@@ -43,6 +45,10 @@ class Mpii(Explaining):
         afire_start: share of the steps after which the model plays.
         afire_width: size of the other player's states; 128 for ``ami`` and 256 for ``wgan-gp`` unless given.
         afire_rate: its learning rate; 1e-3 for ``ami`` and 1e-5 for ``wgan-gp``, as released, unless given.
+        own_from: share of the run after which the final label is learned behind the model's own sentence, too; 1 is
+            never.
+        explanations: how many of an example's explanations are learned; one at random each time if None.
+        decoder_rate: learning rate of what was not trained before.
 
     Example:
         >>> model = saywhy.train("mpii", data="esnli", model="mpii")                           # doctest: +SKIP
@@ -64,7 +70,8 @@ class Mpii(Explaining):
         afire_start: float = 0.5,
         afire_width: int | None = None,
         afire_rate: float | None = None,
-        explanations: int = 1,
+        own_from: float = 0.5,
+        explanations: int | None = None,
         decoder_rate: float | None = None,
     ) -> None:
         if not isinstance(model.network, MpiiNetwork):
@@ -72,7 +79,9 @@ class Mpii(Explaining):
         super().__init__(model, optimiser, explanations=explanations, decoder_rate=decoder_rate)
         if min(label_weight, start_weight) < 0:
             raise OptionError("label_weight and start_weight must not be negative")
-        self.label_weight, self.start_weight = label_weight, start_weight
+        if not 0 <= own_from <= 1:
+            raise OptionError(f"own_from is a share of the run, not {own_from}")
+        self.label_weight, self.start_weight, self.own_from = label_weight, start_weight, own_from
         if afire not in ("none", *AFIRE):
             raise OptionError(f"unknown afire {afire!r}; use one of none, {', '.join(AFIRE)}")
         if not 0 <= afire_start < 1 or afire_weight < 0:
@@ -98,11 +107,11 @@ class Mpii(Explaining):
         return rules
 
     def phases(self, batch: TrainingBatch, step: Step) -> Iterator[Phase]:
-        """The gold label and sentence; then the game, where one is played."""
-        lesson = self.lesson(batch)
-        yield Phase(("model",), lambda: self.supervised(lesson))
+        """The other player, where there is one; then the model by gold label and sentence, and by what it gains."""
+        lesson = self.lesson(batch, step)
         if self.game is not None:
             yield from self.game.phases(lesson, step)
+        yield Phase(("model",), lambda: self._moved(lesson, step))
 
     @property
     def period(self) -> int:
@@ -118,16 +127,32 @@ class Mpii(Explaining):
         if self.game is not None:
             self.game.load_state(state)
 
-    def supervised(self, lesson: Lesson) -> tuple[Tensor, Mapping[str, float | Tensor]]:
-        """Words, final label and first label."""
-        scores, steps = self.speaker.teach(lesson.ids, **lesson.batch.inputs)
-        pad = int(self.speaker.config.pad_id)
-        words = word_loss(scores, lesson.ids, pad)
-        ends = (lesson.ids != pad).sum(1)
-        last = F.cross_entropy(steps[torch.arange(len(ends), device=ends.device), ends], lesson.gold)
+    def supervised(self, lesson: Lesson, own: bool = False) -> tuple[Tensor, Mapping[str, float | Tensor]]:
+        """Words, final label and first label; the final one also behind the model's ``own`` sentence."""
+        memory = self.speaker.read(**lesson.batch.inputs)
+        scores, steps = self.speaker.taught(memory, lesson.ids)
+        words = word_loss(scores, lesson.ids, int(self.speaker.config.pad_id))
+        last = F.cross_entropy(self._final(steps, lesson.ids), lesson.gold)
         first = F.cross_entropy(steps[:, 0], lesson.gold)
+        if own:
+            with torch.no_grad():
+                ids = self.speaker.written(memory).ids
+            followed = self._final(self.speaker.taught(memory, ids)[1], ids)
+            last = (last + F.cross_entropy(followed, lesson.gold)) / 2
         # A label that the words do not move is the same first and last, and counts once.
         start_weight = self.start_weight if self.speaker.integration.informs_label else 0.0
         loss = words + self.label_weight * last + start_weight * first
         numbers = {"words": words.detach(), "label": last.detach(), "first-label": first.detach()}
         return loss, numbers
+
+    def _moved(self, lesson: Lesson, step: Step) -> tuple[Tensor, Mapping[str, float | Tensor]]:
+        """One loss for all: two steps a batch would be twice the decay, and each would be clipped by itself."""
+        own = step.progress >= self.own_from and self.speaker.integration.informs_label
+        loss, numbers = self.supervised(lesson, own)
+        gained = None if self.game is None else self.game.gain(lesson, step)
+        return (loss, numbers) if gained is None else (loss + gained[0], {**numbers, **gained[1]})
+
+    def _final(self, steps: Tensor, ids: Tensor) -> Tensor:
+        """The label's scores behind the last words of sentences N x T, N x K, from N x (T + 1) x K."""
+        ends = (ids != int(self.speaker.config.pad_id)).sum(1)
+        return steps[torch.arange(len(ends), device=ends.device), ends]
