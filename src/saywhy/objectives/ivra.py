@@ -88,6 +88,7 @@ class Ivra(Objective):
         suff_weight: of sufficiency.
         cons_weight: of consistency.
         sim_every: batches from one with simulatability, which costs most, to the next; its weight grows accordingly.
+            The student learns in all of them.
         student: what the student starts from: a network's name, a folder, or the model itself with a new head.
         student_rate: of its step that is differentiated through.
 
@@ -171,14 +172,14 @@ class Ivra(Objective):
 
     @property
     def period(self) -> int:
-        """Steps from one with the student to the next."""
+        """Steps from one in which the student's is differentiated through to the next."""
         return self.sim_every if self.student is not None else 1
 
     def phases(self, batch: TrainingBatch, step: Step) -> Iterator[Phase]:
-        """The student's step, if it is due, then the model's."""
+        """The student's step, then the model's."""
         rows, items = self.anchored(batch)
         simulated = self.student is not None and (step.index + 1) % self.sim_every == 0
-        if simulated:
+        if self.student is not None:
             yield Phase(("student",), lambda: self.student_loss(rows))
         shares = self.shares if self.all_shares else (float(step.numpy("share").choice(self.shares)),)
         yield Phase(("model",), lambda: self.loss(rows, items, shares, unrolled=simulated, clip=step.clip))
