@@ -125,6 +125,16 @@ def test_the_best_weights_come_back(tmp_path: Path, in_memory: bool) -> None:
     assert not same(weights(objective), seen[2])
 
 
+def test_no_epoch_is_the_best_before_the_run_is_judged() -> None:
+    class Late(Regression):
+        judged_from = 0.5  # of three epochs: the first ends before
+
+    scores = iter([0.9, 0.2, 0.1])
+    result = train(Late(), validate=lambda: next(scores))
+    assert (result.best_step, result.best_score) == (14, 0.2)
+    assert [entry["score"] for entry in result.history] == [0.9, 0.2, 0.1]
+
+
 def test_a_finished_run_is_not_done_again(tmp_path: Path) -> None:
     first = Regression()
     train(first, out=tmp_path, validate=scorer(first))

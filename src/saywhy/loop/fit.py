@@ -251,6 +251,8 @@ class _Run:
         state = self.state
         state.history.append({"step": state.step, "epoch": epoch, "score": score, **numbers})
         self._log(log, score=score, **numbers)
+        if state.step < self.objective.judged_from * self.total:
+            return
         if state.best_score is None or score > state.best_score:
             state.best_score, state.best_step, state.waited = score, state.step, 0
             if self.folder is None:

@@ -98,6 +98,11 @@ class LoopObjective:
         """Steps after which the work of a step repeats itself, where steps differ: an estimate times so many."""
         return 1
 
+    @property
+    def judged_from(self) -> float:
+        """Share of the run before which no epoch can be the best: what was trained until then was something else."""
+        return 0.0
+
     def optimisers(self) -> Mapping[str, OptimiserSettings]:
         """Settings by player; players left out get the defaults."""
         return {}

@@ -114,6 +114,11 @@ class Mpii(Explaining):
         yield Phase(("model",), lambda: self._moved(lesson, step))
 
     @property
+    def judged_from(self) -> float:
+        """The best epoch is one that has played, where there is a game."""
+        return 0.0 if self.game is None else self.game.start
+
+    @property
     def period(self) -> int:
         """Steps differ where a critic has most of the turns."""
         return WganGp.critic_batches + 2 if isinstance(self.game, WganGp) else 1
