@@ -250,6 +250,31 @@ def test_estimate_leaves_the_players_alone() -> None:
     assert same(before, weights(objective))
 
 
+def test_an_estimate_knows_that_late_steps_cost_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = [0.0]
+    monkeypatch.setattr("saywhy.loop.estimate.time.perf_counter", lambda: clock[0])
+
+    class Growing(Regression):
+        changes_at = (0.5,)
+        average = 0.0
+
+        def phases(self, batch: Any, step: Any) -> Any:
+            clock[0] += 3.0 if step.progress >= 0.5 else 1.0
+            self.average += 1.0
+            yield from super().phases(batch, step)
+
+        def state(self) -> dict[str, Any]:
+            return {"average": self.average}
+
+        def load_state(self, state: Any) -> None:
+            self.average = state["average"]
+
+    objective = Growing()
+    guess = estimate(objective, points(48), collate=collate, settings=LoopSettings(epochs=2, batch_size=8))
+    assert guess.seconds == pytest.approx(6 * 1.0 + 6 * 3.0)
+    assert objective.average == 0.0
+
+
 def test_unknown_tracker(tmp_path: Path) -> None:
     with pytest.raises(OptionError, match="nosuchtracker"):
         train(Regression(), out=tmp_path, log_with="nosuchtracker")

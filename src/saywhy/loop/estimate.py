@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import copy
+import itertools
+import math
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -41,9 +44,10 @@ def estimate(
 ) -> Estimate:
     """Time two steps, after one to warm up, and scale them by the padded lengths of all batches.
 
-    Where steps differ in their work (``period``), all kinds of them are timed.
+    Where steps differ in their work, all kinds of them are timed: those of a ``period``, and those between the shares
+    of the run at which the work changes (``changes_at``).
 
-    The players are left as they were.
+    The objective is left as it was.
     """
     from accelerate import Accelerator
 
@@ -61,21 +65,27 @@ def estimate(
         name: {key: value.detach().clone() for key, value in player.state_dict().items()}
         for name, player in objective.players.items()
     }
+    remembered = copy.deepcopy(objective.state())
     stepper = Stepper(objective, data, collate, settings, Accelerator(), steps)
     objective.train_mode(True)
-    seconds, size = 0.0, 0.0
+    # The steps at which the work changes, and the last one's end.
+    starts = sorted({0, *(min(steps, math.ceil(share * steps)) for share in objective.changes_at), steps})
+    whole = 0.0
     try:
         with torch.random.fork_rng():
-            for turn in range(1 + max(2, objective.period)):
-                which = int(middling[turn % len(middling)])
-                began = time.perf_counter()
-                stepper.run(batches[which], max(0, turn - 1), 0)
-                if turn > 0:
-                    seconds += time.perf_counter() - began
-                    size += sizes[which]
+            for start, end in itertools.pairwise(starts):
+                seconds, size = 0.0, 0.0
+                for turn in range(1 + max(2, objective.period)):
+                    which = int(middling[turn % len(middling)])
+                    began = time.perf_counter()
+                    stepper.run(batches[which], min(start + max(0, turn - 1), end - 1), 0)
+                    if turn > 0:
+                        seconds += time.perf_counter() - began
+                        size += sizes[which]
+                whole += seconds / size * float(sizes.mean()) * (end - start)
     finally:
         for name, player in objective.players.items():
             player.load_state_dict(before[name])
+        objective.load_state(remembered)
         objective.train_mode(False)
-    whole = seconds / size * float(sizes.mean()) * steps
     return Estimate(steps=steps, seconds_per_step=whole / steps, seconds=whole)

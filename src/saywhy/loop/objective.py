@@ -99,6 +99,11 @@ class LoopObjective:
         return 1
 
     @property
+    def changes_at(self) -> tuple[float, ...]:
+        """Shares of the run at which the work of a step changes: an estimate times steps behind each of them."""
+        return ()
+
+    @property
     def judged_from(self) -> float:
         """Share of the run before which no epoch can be the best: what was trained until then was something else."""
         return 0.0

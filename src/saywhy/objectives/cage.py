@@ -58,6 +58,11 @@ class Cage(Explaining):
             raise OptionError(f"own_from is a share of the run, not {own_from}")
         self.own_from = own_from
 
+    @property
+    def changes_at(self) -> tuple[float, ...]:
+        """Where the classifier begins to read what is written."""
+        return (self.own_from,)
+
     def phases(self, batch: TrainingBatch, step: Step) -> Iterator[Phase]:
         """One phase: the words of people, and the label by what is read."""
         lesson = self.lesson(batch, step)

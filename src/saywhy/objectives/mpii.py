@@ -114,6 +114,12 @@ class Mpii(Explaining):
         yield Phase(("model",), lambda: self._moved(lesson, step))
 
     @property
+    def changes_at(self) -> tuple[float, ...]:
+        """Where the label begins to be learned behind own sentences, and where the game begins."""
+        own = (self.own_from,) if self.speaker.integration.informs_label else ()
+        return own if self.game is None else (*own, self.game.start)
+
+    @property
     def judged_from(self) -> float:
         """The best epoch is one that has played, where there is a game."""
         return 0.0 if self.game is None else self.game.start
