@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -252,7 +253,7 @@ def test_estimate_leaves_the_players_alone() -> None:
 
 def test_an_estimate_knows_that_late_steps_cost_more(monkeypatch: pytest.MonkeyPatch) -> None:
     clock = [0.0]
-    monkeypatch.setattr("saywhy.loop.estimate.time.perf_counter", lambda: clock[0])
+    monkeypatch.setattr(time, "perf_counter", lambda: clock[0])
 
     class Growing(Regression):
         changes_at = (0.5,)
