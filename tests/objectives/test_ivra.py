@@ -201,6 +201,19 @@ def test_frozen_training_moves_the_coefficients_only() -> None:
     assert all(p.requires_grad for p in model.module.parameters())
 
 
+def test_frozen_training_for_simulatability_alone_may_skip_the_model() -> None:
+    start = quick("plain")
+    options: dict[str, Any] = {"criteria": "sim", "frozen": True, "sim_every": 2, "student_rate": 0.5}
+    model = train("ivra", reviews(24), start, epochs=1, batch_size=8, **options)
+    assert float((model.module.interpretable_attention.head.detach() - 1).abs().max()) > 1e-4  # type: ignore[union-attr]
+    objective = Ivra(zoo.classifier(), OptimiserSettings(), **options)
+    batch = objective.collate(objective.items(EXAMPLES, "error"))
+    steps = [[p.players[0] for p in objective.phases(batch, Step(i, 10, 0, 0))] for i in range(2)]
+    assert steps == [["student"], ["student", "model"]]
+    with pytest.raises(OptionError, match="no criterion asks them"):
+        Ivra(zoo.classifier(), OptimiserSettings(), criteria="", frozen=True)
+
+
 @pytest.mark.parametrize("kind", [partial(Ivra, frozen=True), Smat])
 def test_what_was_frozen_before_stays_frozen(kind: Any) -> None:
     model = zoo.classifier()

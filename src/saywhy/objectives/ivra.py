@@ -131,6 +131,8 @@ class Ivra(Objective):
             raise OptionError(f"cons_loss must be one of {', '.join(CONSISTENT)}, not {cons_loss!r}")
         if "cons" in self.criteria and cons_loss == "cluster" and model.task.name not in ("text", "pair"):
             raise OptionError("cons_loss='cluster' compares classes, and this task has none; use kl or correlation")
+        if frozen and not self.criteria:
+            raise OptionError("with frozen=true only the coefficients learn, and no criterion asks them for anything")
         if sim_every < 1:
             raise OptionError(f"sim_every must be at least 1, not {sim_every}")
         self.shares, self.all_shares = _shares(shares)
@@ -181,6 +183,8 @@ class Ivra(Objective):
         simulated = self.student is not None and (step.index + 1) % self.sim_every == 0
         if self.student is not None:
             yield Phase(("student",), lambda: self.student_loss(rows))
+        if self._rest is not None and self.criteria == ("sim",) and not simulated:
+            return  # the task does not reach the coefficients, and nothing else is left to learn from
         shares = self.shares if self.all_shares else (float(step.numpy("share").choice(self.shares)),)
         yield Phase(("model",), lambda: self.loss(rows, items, shares, unrolled=simulated, clip=step.clip))
 
