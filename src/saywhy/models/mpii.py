@@ -19,6 +19,8 @@ __all__ = ["FEEDBACKS", "MpiiConfig", "MpiiForMultipleChoice", "MpiiForSequenceC
 
 FEEDBACKS = ("token", "soft")
 CHOICE_STATES = ("joint", "pooled")
+LEAVING = 0.85
+"""Rows whose sentences have ended are dropped when this share is left: each time costs a little, too."""
 
 
 class MpiiConfig(transformers.PretrainedConfig):
@@ -187,32 +189,46 @@ class MpiiNetwork(transformers.PreTrainedModel):
     # -- whole sentences -----------------------------------------------------------------------------------------
 
     def teach(self, ids: Tensor, **inputs: Any) -> tuple[Tensor, Tensor]:
-        """Scores of the words N x T x V and of the label N x (T + 1) x K, with the sentences ids N x T given.
+        """Scores of the words N x T x V and of the label N x (T + 1) x K, with the sentences ids N x T given."""
+        hidden, steps = self.states(self.read(**inputs), ids)
+        return self.word_scores(hidden), steps
 
-        Where the label does not move while it feeds the words, or does not feed them, all words are read at once.
+    def states(self, memory: Memory, ids: Tensor) -> tuple[Tensor, Tensor]:
+        """The decoder's states N x T x d and the label's scores N x (T + 1) x K, with the sentences ids N x T given.
+
+        Where the label does not move while it feeds the words, or does not feed them, all words are read at once;
+        otherwise rows leave as their sentences end. The states behind an end mean nothing; the label stays.
         """
-        return self.taught(self.read(**inputs), ids)
-
-    def taught(self, memory: Memory, ids: Tensor) -> tuple[Tensor, Tensor]:
-        """As `teach`, of an input that was read already."""
         logits, start = self.starting(memory)
         vectors = torch.cat([start.unsqueeze(1), self.embed(ids[:, :-1])], dim=1)
-        steps = [logits]
         part = self.integration
         if part.informs_words and part.informs_label:
-            states, past = [], None
-            for t in range(ids.shape[1]):
-                hidden, logits, past = self._advance(memory, logits, vectors[:, t], past)
-                states.append(hidden)
-                steps.append(logits)
-            # One product for the words of all steps: the table's gradient is made once.
-            return self.word_scores(torch.stack(states, dim=1)), memory.masked_steps(steps)
-        fused = part.fuse(logits, vectors, memory)
-        hidden = self._decode(memory, fused, None, use_cache=False).last_hidden_state
+            return self._states_by_step(memory, logits, vectors, (ids != self.config.pad_id).sum(1))
+        hidden = self._decode(memory, part.fuse(logits, vectors, memory), None, use_cache=False).last_hidden_state
+        steps = [logits]
         for t in range(ids.shape[1]):
-            logits = part.move(logits, hidden[:, t], memory)
+            going = (ids[:, t] != self.config.pad_id).unsqueeze(1)
+            logits = torch.where(going, part.move(logits, hidden[:, t], memory), logits)
             steps.append(logits)
-        return self.word_scores(hidden), memory.masked_steps(steps)
+        return hidden, memory.masked_steps(steps)
+
+    def _states_by_step(self, memory: Memory, logits: Tensor, vectors: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor]:
+        """As `states`, from the words' vectors N x T x d and the sentences' lengths (N,)."""
+        lengths, order = lengths.sort(descending=True, stable=True)
+        back = order.argsort()
+        left, logits, vectors, past = memory.select(order), logits[order], vectors[order], None
+        steps, states, rows = [logits], [], len(order)
+        for t in range(vectors.shape[1]):
+            going = max(int((lengths > t).sum()), 1)
+            if going <= LEAVING * rows:
+                # The longest sentences come first, so what is left is a slice, which needs no copy.
+                rows, left = going, left.select(slice(going))
+                past.batch_select_indices(slice(going))
+            hidden, moved, past = self._advance(left, logits[:rows], vectors[:rows, t], past)
+            logits = torch.cat([moved[:going], logits[going:]])
+            states.append(torch.cat([hidden, hidden.new_zeros(len(order) - rows, hidden.shape[1])]))
+            steps.append(logits)
+        return torch.stack(states, dim=1)[back], memory.masked_steps([one[back] for one in steps])
 
     def follow(self, ids: Tensor, **inputs: Any) -> Generated:
         """What the label becomes when the sentences ids N x T are put into its mouth."""

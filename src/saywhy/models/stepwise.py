@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import torch
@@ -34,12 +34,16 @@ class Memory:
 
     def repeat(self, times: int) -> Memory:
         """The same with every row several times."""
+        return self._each(lambda value: value.repeat_interleave(times, dim=0))
 
-        def again(value: Tensor | None) -> Tensor | None:
-            return None if value is None else value.repeat_interleave(times, dim=0)
+    def select(self, rows: Tensor | slice) -> Memory:
+        """Some of the rows, in the order given."""
+        return self._each(lambda value: value[rows])
 
-        hidden, mask, first = (value.repeat_interleave(times, dim=0) for value in (self.hidden, self.mask, self.first))
-        return Memory(hidden, mask, first, again(self.choices), again(self.present))
+    def _each(self, change: Callable[[Tensor], Tensor]) -> Memory:
+        choices = None if self.choices is None else change(self.choices)
+        present = None if self.present is None else change(self.present)
+        return Memory(change(self.hidden), change(self.mask), change(self.first), choices, present)
 
     def masked(self, logits: Tensor) -> Tensor:
         """Logits in which a choice that is not there has none."""

@@ -16,7 +16,7 @@ from saywhy.models import TextModel
 from saywhy.models.mpii import MpiiNetwork
 from saywhy.objectives.afire import AFIRE, WganGp, make_game
 from saywhy.objectives.base import TrainingBatch, objectives
-from saywhy.objectives.explaining import Explaining, Lesson, word_loss
+from saywhy.objectives.explaining import Explaining, Lesson
 
 __all__ = ["Mpii"]
 
@@ -141,14 +141,16 @@ class Mpii(Explaining):
     def supervised(self, lesson: Lesson, own: bool = False) -> tuple[Tensor, Mapping[str, float | Tensor]]:
         """Words, final label and first label; the final one also behind the model's ``own`` sentence."""
         memory = self.speaker.read(**lesson.batch.inputs)
-        scores, steps = self.speaker.taught(memory, lesson.ids)
-        words = word_loss(scores, lesson.ids, int(self.speaker.config.pad_id))
+        hidden, steps = self.speaker.states(memory, lesson.ids)
+        # Half of a batch is padding: only true words are looked for in the vocabulary.
+        true = lesson.ids != int(self.speaker.config.pad_id)
+        words = F.cross_entropy(self.speaker.word_scores(hidden[true]), lesson.ids[true])
         last = F.cross_entropy(self._final(steps, lesson.ids), lesson.gold)
         first = F.cross_entropy(steps[:, 0], lesson.gold)
         if own:
             with torch.no_grad():
                 ids = self.speaker.written(memory).ids
-            followed = self._final(self.speaker.taught(memory, ids)[1], ids)
+            followed = self._final(self.speaker.states(memory, ids)[1], ids)
             last = (last + F.cross_entropy(followed, lesson.gold)) / 2
         # A label that the words do not move is the same first and last, and counts once.
         start_weight = self.start_weight if self.speaker.integration.informs_label else 0.0
