@@ -179,6 +179,29 @@ def test_the_label_is_read_at_the_end_and_stays() -> None:
 
 @torch.no_grad()
 @pytest.mark.parametrize("make", [nli, choices])
+def test_rows_that_leave_when_their_sentences_end_are_as_if_alone(make: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    model, examples = make(), (NLI if make is nli else CHOICES)[:6]
+    network: Any = model.module.eval()
+    given, sizes = inputs(model, examples), [3, 9, 1, 5, 9, 2]
+    words = torch.arange(4, 4 + 6 * 9).reshape(6, 9) % (network.decoder.config.vocab_size - 4) + 4
+    ids = torch.stack([torch.where(torch.arange(9) < size, row, 0) for row, size in zip(words, sizes, strict=True)])
+    rows: list[int] = []
+    decode = network._decode
+    monkeypatch.setattr(
+        network, "_decode", lambda memory, *a, **k: (rows.append(len(memory.mask)), decode(memory, *a, **k))[1]
+    )
+    hidden, steps = network.states(network.read(**given), ids)
+    assert rows == [6, 5, 4, 3, 3, 2, 2, 2, 2]
+    for i, size in enumerate(sizes):
+        one = {name: value[i : i + 1] for name, value in given.items()}
+        alone, moved = network.states(network.read(**one), ids[i : i + 1, :size])
+        torch.testing.assert_close(hidden[i, :size], alone[0], atol=1e-4, rtol=1e-4)
+        torch.testing.assert_close(steps[i, : size + 1], moved[0], atol=1e-4, rtol=1e-4)
+        assert bool((steps[i, size:] == steps[i, size]).all())
+
+
+@torch.no_grad()
+@pytest.mark.parametrize("make", [nli, choices])
 def test_beams(make: Any) -> None:
     model, examples = make(), (NLI if make is nli else CHOICES)[:4]
     network: Any = model.module.eval()

@@ -96,7 +96,9 @@ def test_both_players_see_labels_drawn_alike(model: TextModel, monkeypatch: pyte
     chances = torch.tensor([[0.7, 0.3]]).expand(len(lesson.gold), 2)
     count = torch.ones(len(lesson.gold))
     spoken = SimpleNamespace(ids=lesson.ids, logits=chances.log(), log_probability=0 * count, lengths=count)
-    monkeypatch.setattr(type(ami.speaker), "generate", lambda *_, **__: spoken)
+    for verb in ("generate", "write"):
+        monkeypatch.setattr(type(ami.speaker), verb, lambda *_, **__: spoken)
+    memory = ami.speaker.read(**lesson.batch.inputs)
     seen: dict[str, list[torch.Tensor]] = {"backward": [], "reward": []}
 
     def told(player: str, labels: torch.Tensor) -> torch.Tensor:
@@ -110,7 +112,7 @@ def test_both_players_see_labels_drawn_alike(model: TextModel, monkeypatch: pyte
         step = Step(index, 100, 0, 0)
         for phase in ami.phases(lesson, step):
             phase.loss()
-        ami.gain(lesson, step)
+        ami.gain(lesson, step, memory)
     shares = {player: float(torch.cat(labels).double().mean()) for player, labels in seen.items()}
     assert shares == {"backward": pytest.approx(0.3, abs=0.05), "reward": pytest.approx(0.3, abs=0.05)}
     assert not torch.equal(torch.cat(seen["backward"]), torch.cat(seen["reward"]))
@@ -126,7 +128,7 @@ def test_equal_up_to_padding() -> None:
 def test_the_reward_moves_the_model_and_its_baseline(model: TextModel) -> None:
     objective, ami, lesson = game(model, "ami", afire_start=0.0)
     step = Step(5, 10, 0, 0)
-    loss, numbers = ami._reward(lesson, step)
+    loss, numbers = ami._reward(lesson, step, ami.speaker.read(**lesson.batch.inputs))
     assert numbers["reward"] != 0
     assert objective.state() == {"baseline": pytest.approx(numbers["reward"])}
     model.module.zero_grad()
@@ -147,12 +149,13 @@ def test_the_critic_has_a_penalty_and_the_model_gets_its_gradient(model: TextMod
     loss.backward()
     assert float(wgan.opponent.word.weight.grad.abs().max()) > 0
     model.module.zero_grad()
-    wgan._raise(lesson).backward()
+    wgan._raise(lesson, wgan.speaker.read(**lesson.batch.inputs)).backward()
     found: Any = model.module
     assert float(found.word_bias.grad.abs().max()) > 0
     steps = [Step(i, 100, 0, 0) for i in (0, 9, 10, 11)]
     assert [[p.title for p in wgan.phases(lesson, step)] for step in steps] == [["critic"], ["critic"], [], []]
-    assert [wgan.gain(lesson, step) is not None for step in steps] == [False, False, True, False]
+    memory = wgan.speaker.read(**lesson.batch.inputs)
+    assert [wgan.gain(lesson, step, memory) is not None for step in steps] == [False, False, True, False]
 
 
 def test_the_model_moves_once_a_step(model: TextModel) -> None:
@@ -172,9 +175,10 @@ def test_gold_is_what_a_reward_is_measured_by(model: TextModel, monkeypatch: pyt
     sure = torch.nn.functional.one_hot(lesson.gold, 2) * 100.0
     count = torch.ones(len(lesson.gold))
     spoken = SimpleNamespace(ids=lesson.ids, logits=sure, log_probability=0 * count, lengths=count)
-    monkeypatch.setattr(type(ami.speaker), "generate", lambda *_, **__: spoken)
+    monkeypatch.setattr(type(ami.speaker), "write", lambda *_, **__: spoken)
+    memory = ami.speaker.read(**lesson.batch.inputs)
     ami.opponent.train()
-    assert ami._reward(lesson, Step(5, 10, 0, 0))[1]["reward"] == pytest.approx(0, abs=1e-6)
+    assert ami._reward(lesson, Step(5, 10, 0, 0), memory)[1]["reward"] == pytest.approx(0, abs=1e-6)
     assert ami.opponent.training
 
 

@@ -90,10 +90,13 @@ def test_the_label_is_also_learned_behind_its_own_sentence(monkeypatch: pytest.M
         ids = objective.speaker.generate(**lesson.batch.inputs).ids
         own = objective.speaker.follow(ids, **lesson.batch.inputs).logits
         behind = float(torch.nn.functional.cross_entropy(own, lesson.gold))
-        alone, both = (objective.supervised(lesson, own)[1] for own in (False, True))
+        memory = objective.speaker.read(**lesson.batch.inputs)
+        alone, both = (objective._supervised(lesson, memory, own)[1] for own in (False, True))
     assert float(both["label"]) == pytest.approx((float(alone["label"]) + behind) / 2, abs=1e-5)
     asked: list[bool] = []
-    monkeypatch.setattr(objective, "supervised", lambda lesson, own: (asked.append(own), (torch.zeros(()), {}))[1])
+    monkeypatch.setattr(
+        objective, "_supervised", lambda lesson, memory, own: (asked.append(own), (torch.zeros(()), {}))[1]
+    )
     for index in (4, 5):
         (phase,) = objective.phases(batch, Step(index, 10, 0, 0))
         phase.loss()

@@ -212,15 +212,18 @@ class MpiiNetwork(transformers.PreTrainedModel):
             steps.append(logits)
         return hidden, memory.masked_steps(steps)
 
-    def _states_by_step(self, memory: Memory, logits: Tensor, vectors: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor]:
+    def _states_by_step(
+        self, memory: Memory, logits: Tensor, vectors: Tensor, lengths: Tensor
+    ) -> tuple[Tensor, Tensor]:
         """As `states`, from the words' vectors N x T x d and the sentences' lengths (N,)."""
         lengths, order = lengths.sort(descending=True, stable=True)
         back = order.argsort()
-        left, logits, vectors, past = memory.select(order), logits[order], vectors[order], None
+        left, logits, vectors = memory.select(order), logits[order], vectors[order]
+        past: Any = None
         steps, states, rows = [logits], [], len(order)
         for t in range(vectors.shape[1]):
             going = max(int((lengths > t).sum()), 1)
-            if going <= LEAVING * rows:
+            if past is not None and going <= LEAVING * rows:
                 # The longest sentences come first, so what is left is a slice, which needs no copy.
                 rows, left = going, left.select(slice(going))
                 past.batch_select_indices(slice(going))
@@ -265,20 +268,38 @@ class MpiiNetwork(transformers.PreTrainedModel):
             sample: draw words from their distribution by this generator instead of taking the likeliest.
             keep_chances: give the words' distributions too.
         """
+        memory = self.read(input_ids, attention_mask, token_type_ids, position_ids)
+        return self.write(
+            memory,
+            beams=beams,
+            feedback=feedback,
+            longest=longest,
+            cache=cache,
+            sample=sample,
+            keep_chances=keep_chances,
+        )
+
+    def write(
+        self,
+        memory: Memory,
+        *,
+        beams: int = 1,
+        feedback: str | None = None,
+        longest: int | None = None,
+        cache: bool = True,
+        sample: torch.Generator | None = None,
+        keep_chances: bool = False,
+    ) -> Generated:
+        """As `generate`, about an input that was read already."""
         if feedback not in (None, *FEEDBACKS):
             raise OptionError(f"unknown feedback {feedback!r}; use one of {', '.join(FEEDBACKS)}")
         soft = (feedback or self.config.feedback) == "soft"
         steps = longest or self.config.longest
-        memory = self.read(input_ids, attention_mask, token_type_ids, position_ids)
         if beams > 1:
             if soft or sample is not None:
                 raise OptionError("beams go with the feedback of tokens, and with nothing drawn")
             return beam_search(self, memory, beams, steps)
         return self._greedy(memory, steps, soft, cache, sample, keep_chances)
-
-    def written(self, memory: Memory) -> Generated:
-        """The likeliest words about an input that was read already."""
-        return self._greedy(memory, self.config.longest, self.config.feedback == "soft", True, None, False)
 
     def _greedy(
         self,

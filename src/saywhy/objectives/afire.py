@@ -17,6 +17,7 @@ from torch import Tensor, nn
 
 from saywhy.loop import Phase, Step
 from saywhy.models import TextModel
+from saywhy.models.stepwise import Memory
 from saywhy.models.text_transformer import draw_linears
 from saywhy.objectives.explaining import Lesson
 from saywhy.ops.randomness import global_seed
@@ -149,8 +150,11 @@ class Game(ABC):
         """The second player's part of a step, before the model's."""
 
     @abstractmethod
-    def gain(self, lesson: Lesson, step: Step) -> Gain | None:
-        """What the model's loss has besides gold label and sentence in this step, and numbers for the log."""
+    def gain(self, lesson: Lesson, step: Step, memory: Memory) -> Gain | None:
+        """What the model's loss has besides gold label and sentence in this step, and numbers for the log.
+
+        ``memory`` is what the model has read of the batch.
+        """
 
     def state(self) -> dict[str, Any]:
         """What a checkpoint must hold besides the players' weights."""
@@ -203,9 +207,9 @@ class Ami(Game):
             drawn = {"ids": found.ids, "labels": _drawn(found.logits, step.generator("drawn-label"))}
         yield Phase(("backward",), lambda: self._learn(lesson, drawn))
 
-    def gain(self, lesson: Lesson, step: Step) -> Gain | None:
+    def gain(self, lesson: Lesson, step: Step, memory: Memory) -> Gain | None:
         """The reward of what the model draws, once it plays."""
-        return self._reward(lesson, step) if step.progress >= self.start else None
+        return self._reward(lesson, step, memory) if step.progress >= self.start else None
 
     def _learn(self, lesson: Lesson, drawn: Mapping[str, Tensor]) -> tuple[Tensor, Mapping[str, float | Tensor]]:
         gold = self.likelihood(lesson, lesson.gold, lesson.ids)
@@ -220,8 +224,8 @@ class Ami(Game):
                 numbers[f"backward/{name}"] = fake.mean().detach()
         return loss, numbers
 
-    def _reward(self, lesson: Lesson, step: Step) -> tuple[Tensor, Mapping[str, float | Tensor]]:
-        found = self.speaker.generate(**lesson.batch.inputs, sample=step.generator("reward"))
+    def _reward(self, lesson: Lesson, step: Step, memory: Memory) -> tuple[Tensor, Mapping[str, float | Tensor]]:
+        found = self.speaker.write(memory, sample=step.generator("reward"))
         chances = found.logits.log_softmax(-1)
         labels = _drawn(found.logits, step.generator("label"))
         training = self.opponent.training
@@ -270,16 +274,16 @@ class WganGp(Game):
         if step.index % (self.critic_batches + 2) < self.critic_batches:
             yield Phase(("critic",), lambda: self._learn(lesson, step))
 
-    def gain(self, lesson: Lesson, step: Step) -> Gain | None:
+    def gain(self, lesson: Lesson, step: Step, memory: Memory) -> Gain | None:
         """The critic's opinion, if it is the model's turn."""
         if step.index % (self.critic_batches + 2) != self.critic_batches or step.progress < self.start:
             return None
-        loss = self._raise(lesson)
+        loss = self._raise(lesson, memory)
         return loss, {"opinion": -loss.detach() / max(self.weight, 1e-9)}
 
-    def _fake(self, lesson: Lesson) -> tuple[Tensor, Tensor, Tensor]:
+    def _fake(self, memory: Memory) -> tuple[Tensor, Tensor, Tensor]:
         """Soft words N x T x V, which of them count, and the soft label."""
-        found = self.speaker.generate(**lesson.batch.inputs, feedback="soft", keep_chances=True)
+        found = self.speaker.write(memory, feedback="soft", keep_chances=True)
         return found.chances, self.real(found.ids), found.logits.softmax(-1)
 
     def _opinion(self, lesson: Lesson, words: Tensor, real: Tensor, labels: Tensor) -> Tensor:
@@ -288,7 +292,7 @@ class WganGp(Game):
 
     def _learn(self, lesson: Lesson, step: Step) -> tuple[Tensor, Mapping[str, float | Tensor]]:
         with torch.no_grad():
-            fake, fake_real, fake_label = self._fake(lesson)
+            fake, fake_real, fake_label = self._fake(self.speaker.read(**lesson.batch.inputs))
         size = fake.shape[-1]
         gold = F.one_hot(lesson.ids, size).to(fake.dtype)
         label = F.one_hot(lesson.gold, self.labels).to(fake.dtype)
@@ -305,8 +309,8 @@ class WganGp(Game):
         numbers = {"critic/gap": gap.mean().detach(), "critic/penalty": penalty.detach()}
         return gap.mean() + self.penalty * penalty, numbers
 
-    def _raise(self, lesson: Lesson) -> Tensor:
-        return -self.weight * self._opinion(lesson, *self._fake(lesson)).mean()
+    def _raise(self, lesson: Lesson, memory: Memory) -> Tensor:
+        return -self.weight * self._opinion(lesson, *self._fake(memory)).mean()
 
 
 AFIRE: dict[str, type[Game]] = {"ami": Ami, "wgan-gp": WganGp}

@@ -14,6 +14,7 @@ from saywhy.errors import OptionError
 from saywhy.loop import OptimiserSettings, Phase, Step
 from saywhy.models import TextModel
 from saywhy.models.mpii import MpiiNetwork
+from saywhy.models.stepwise import Memory
 from saywhy.objectives.afire import AFIRE, WganGp, make_game
 from saywhy.objectives.base import TrainingBatch, objectives
 from saywhy.objectives.explaining import Explaining, Lesson
@@ -138,9 +139,12 @@ class Mpii(Explaining):
         if self.game is not None:
             self.game.load_state(state)
 
-    def supervised(self, lesson: Lesson, own: bool = False) -> tuple[Tensor, Mapping[str, float | Tensor]]:
-        """Words, final label and first label; the final one also behind the model's ``own`` sentence."""
-        memory = self.speaker.read(**lesson.batch.inputs)
+    def supervised(self, lesson: Lesson) -> tuple[Tensor, Mapping[str, float | Tensor]]:
+        """Words, final label and first label of gold."""
+        return self._supervised(lesson, self.speaker.read(**lesson.batch.inputs), own=False)
+
+    def _supervised(self, lesson: Lesson, memory: Memory, own: bool) -> tuple[Tensor, Mapping[str, float | Tensor]]:
+        """The final label also behind the model's ``own`` sentence."""
         hidden, steps = self.speaker.states(memory, lesson.ids)
         # Half of a batch is padding: only true words are looked for in the vocabulary.
         true = lesson.ids != int(self.speaker.config.pad_id)
@@ -149,7 +153,7 @@ class Mpii(Explaining):
         first = F.cross_entropy(steps[:, 0], lesson.gold)
         if own:
             with torch.no_grad():
-                ids = self.speaker.written(memory).ids
+                ids = self.speaker.write(memory).ids
             followed = self._final(self.speaker.states(memory, ids)[1], ids)
             last = (last + F.cross_entropy(followed, lesson.gold)) / 2
         # A label that the words do not move is the same first and last, and counts once.
@@ -161,8 +165,10 @@ class Mpii(Explaining):
     def _moved(self, lesson: Lesson, step: Step) -> tuple[Tensor, Mapping[str, float | Tensor]]:
         """One loss for all: two steps a batch would be twice the decay, and each would be clipped by itself."""
         own = step.progress >= self.own_from and self.speaker.integration.informs_label
-        loss, numbers = self.supervised(lesson, own)
-        gained = None if self.game is None else self.game.gain(lesson, step)
+        # Read once: the encoder is most of a step.
+        memory = self.speaker.read(**lesson.batch.inputs)
+        loss, numbers = self._supervised(lesson, memory, own)
+        gained = None if self.game is None else self.game.gain(lesson, step, memory)
         return (loss, numbers) if gained is None else (loss + gained[0], {**numbers, **gained[1]})
 
     def _final(self, steps: Tensor, ids: Tensor) -> Tensor:

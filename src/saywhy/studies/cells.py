@@ -132,7 +132,8 @@ class Store:
 def write_json(path: Path, value: Any) -> None:
     """Write a file that is there whole or not at all, also after a power cut."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    new = path.with_name(f".{path.name}.new")
+    # Two studies may be at work in one folder.
+    new = path.with_name(f".{path.name}.{os.getpid()}.new")
     with new.open("w", encoding="utf-8") as file:
         json.dump(value, file, ensure_ascii=False, indent=1)
         file.flush()
