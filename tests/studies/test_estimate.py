@@ -47,8 +47,8 @@ def test_the_features_of_alignments_are_pairs_of_words(tmp_path: Path, monkeypat
     assert guess("alignments", "arec", tmp_path) > 10 * guess("alignments", "leave-one-out", tmp_path)
 
 
-def test_every_method_of_alignments_has_its_rows() -> None:
-    assert {entry.name for entry in methods if "alignments" in entry.spaces} - {"auto"} <= ROWS.keys()
+def test_every_method_has_its_rows() -> None:
+    assert set(methods.names()) - {"auto"} == ROWS.keys()
 
 
 def test_the_options_of_a_method_count() -> None:
@@ -86,3 +86,25 @@ def test_a_training_that_goes_on_from_another_is_timed_by_itself(
     estimate_plan(plan, tmp_path)
     assert Path(timed[1][1]).name == "model"
     assert "model_options" not in timed[1][2]
+
+
+def test_a_metric_that_asks_a_model_of_the_study_is_estimated(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(estimates._Guesser, "_training", lambda *_: (1.0, 1.0))
+    pairs = {"name": "planted-nli", "limit": 4}
+    given = study(
+        seeds=[0],
+        train={
+            "mpii": {"objective": "mpii", "data": pairs, "model": "mpii"},
+            "critic": {"objective": "plain", "data": {"name": "critic-pairs", "options": {"source": "planted-nli"}}},
+        },
+        evaluate={
+            "one": {
+                "model": "mpii",
+                "data": pairs,
+                "methods": ["sentence"],
+                "metrics": [{"critic-score": {"critic": "step:critic"}}],
+            }
+        },
+    )
+    found = estimate_plan(plan_study(given)[0], tmp_path)
+    assert all(cell.seconds > 0 for cell in found.cells)

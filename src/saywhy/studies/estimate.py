@@ -13,9 +13,10 @@ from saywhy.data import load_dataset
 from saywhy.data.words import example_words
 from saywhy.errors import SayWhyError
 from saywhy.explainers.arec import Arec
-from saywhy.metrics import AttackSuccess, expand_metrics
+from saywhy.metrics import AttackSuccess, Simulatability, expand_metrics
 from saywhy.studies.cells import Cell, Store
 from saywhy.studies.plan import Plan
+from saywhy.studies.references import follow_references
 from saywhy.studies.schema import QUICK, Study
 
 __all__ = ["CellEstimate", "PlanEstimate", "estimate_plan", "folder_of"]
@@ -27,6 +28,7 @@ ROWS: Mapping[str, Callable[[float], float]] = {
     "co-attention": lambda n: 1,
     "ivra": lambda n: 1,
     "rationale": lambda n: 1,
+    "sentence": lambda n: 2,  # and the answer behind it
     "smat": lambda n: 1,
     "scaled-attention": lambda n: 3,
     "gradient": lambda n: 3,
@@ -192,24 +194,26 @@ class _Guesser:
         config = cell.config
         n, words, cells = self._size(config["data"])
         features = cells if config["space"] == "alignments" else words
-        rows = 1.0 + sum(
-            min(QUERIES, one.max_queries)
+        metrics = [
+            one
             for metric in config["metrics"]
-            for one in expand_metrics(metric["name"], metric["options"])
-            if isinstance(one, AttackSuccess)
-        )
+            for one in expand_metrics(metric["name"], follow_references(metric["options"], self.store))
+        ]
+        rows = 1.0 + sum(min(QUERIES, one.max_queries) for one in metrics if isinstance(one, AttackSuccess))
         for method in config["methods"]:
             own = _rows_of(method, features)
             rows += own
-            for metric in config["metrics"]:
-                for one in expand_metrics(metric["name"], metric["options"]):
-                    if one.family in ("faithfulness", "erasure"):
-                        # What is left of a text is on average half as long.
-                        rows += 0.5 * (len(getattr(one, "bins", ())) or 10)
-                    elif one.family == "robustness":
-                        rows += own * 5
-                    elif one.name == "loo-correlation":
-                        rows += features
+            for one in metrics:
+                if one.family in ("faithfulness", "erasure"):
+                    # What is left of a text is on average half as long.
+                    rows += 0.5 * (len(getattr(one, "bins", ())) or 10)
+                elif one.family == "robustness":
+                    rows += own * 5
+                elif isinstance(one, Simulatability):
+                    # A student with attention of its own, whose steps cost twice a plain one's.
+                    rows += 2 * 3 * one.epochs * one.train + 1
+                elif one.name == "loo-correlation":
+                    rows += features
         return n * rows * self._row_seconds(cell)
 
     def _row_seconds(self, cell: Cell) -> float:
