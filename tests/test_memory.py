@@ -3,8 +3,10 @@ import subprocess
 import sys
 
 import pytest
+import torch
 
 from saywhy.cli import app
+from saywhy.memory import resident_bytes
 
 # Blocks of 64 MB, above what glibc keeps by itself: each of their 16,384 pages is a fault when it is new.
 _COUNT = """
@@ -32,6 +34,12 @@ def _faults(ask: str) -> int:
 def test_freed_memory_is_used_again():
     assert _faults("") > 100_000
     assert _faults("assert reuse_memory()") < 1_000
+
+
+def test_what_a_process_holds_grows_with_its_tensors():
+    before = resident_bytes()
+    kept = torch.ones(16 * 2**20)
+    assert resident_bytes() - before > 0.9 * kept.nbytes
 
 
 def test_the_command_line_asks_for_it(monkeypatch):

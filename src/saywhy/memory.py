@@ -1,11 +1,13 @@
-"""Memory of tensors that are gone is used for the next ones."""
+"""Memory of the process: how much it holds, and that what is freed is used again."""
 
 from __future__ import annotations
 
 import ctypes
+import os
 import sys
+from pathlib import Path
 
-__all__ = ["reuse_memory"]
+__all__ = ["resident_bytes", "reuse_memory"]
 
 # Of mallopt, in glibc's malloc.h.
 _TRIM_THRESHOLD, _MMAP_THRESHOLD = -1, -3
@@ -30,3 +32,17 @@ def reuse_memory() -> bool:
         return False
     mallopt.argtypes, mallopt.restype = [ctypes.c_int, ctypes.c_int], ctypes.c_int
     return all(mallopt(what, _LARGEST) == 1 for what in (_MMAP_THRESHOLD, _TRIM_THRESHOLD))
+
+
+def resident_bytes() -> int:
+    """Memory the process holds now; where the system does not say, the most it ever held, and 0 on Windows."""
+    try:
+        return int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1]) * os.sysconf("SC_PAGE_SIZE")
+    except OSError:
+        pass
+    try:
+        import resource
+    except ImportError:
+        return 0
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return peak if sys.platform == "darwin" else peak * 1024

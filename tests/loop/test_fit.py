@@ -89,6 +89,17 @@ def test_cpu_time_is_that_of_all_steps_and_of_nothing_else(tmp_path: Path, monke
     assert resumed.cpu_seconds == 21
 
 
+def test_memory_is_the_most_after_any_step(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    held = itertools.chain([5, 9, 7], itertools.repeat(6))
+    monkeypatch.setattr("saywhy.loop.fit.resident_bytes", lambda: next(held))
+    settings = {"checkpoint_every": 3}
+    with pytest.raises(StopError):
+        train(Regression(), Interrupted(points(), 100), out=tmp_path, settings=settings)
+    resumed = train(Regression(), out=tmp_path, settings=settings)
+    assert resumed.resumed_at > 3
+    assert resumed.peak_bytes == 9
+
+
 def test_resume_keeps_the_best_and_the_patience(tmp_path: Path) -> None:
     scores = [0.1, 0.5, 0.4, 0.3, 0.9]
 

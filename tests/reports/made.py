@@ -27,7 +27,14 @@ RUN = {
         "optimisers": {"model": {"name": "adamw", "learning_rate": 0.001}},
     },
     "environment": {"threads": 1, "versions": {"torch": "2"}},
-    "result": {"steps": 20, "best_step": 20, "best_score": 0.81, "seconds": 75.0},
+    "result": {
+        "steps": 20,
+        "best_step": 20,
+        "best_score": 0.81,
+        "seconds": 75.0,
+        "cpu_seconds": 30.0,
+        "peak_bytes": 2**29,
+    },
 }
 
 

@@ -35,6 +35,8 @@ def test_the_card_says_what_was_trained_how_and_on_what(folder: Path) -> None:
         "seed: 0",
         "score on the development split: 0.810 at step 20",
         "time: 1 min 15 s",
+        "CPU time of a step: 1.5 s",
+        "memory: 0.50 GiB",
     ):
         assert f"- {line}\n" in card
     assert "## How" not in card

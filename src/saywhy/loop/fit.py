@@ -20,6 +20,7 @@ from saywhy.loop.progress import ProgressBar
 from saywhy.loop.records import RunLog, environment, open_run, read_run, write_run
 from saywhy.loop.settings import LoopSettings
 from saywhy.loop.stepper import Stepper
+from saywhy.memory import resident_bytes
 
 __all__ = ["FitResult", "checkpoint_folder", "close_run", "fit"]
 
@@ -33,8 +34,9 @@ class FitResult:
     ``stopped`` is ``"finished"`` or ``"patience"``. ``history`` has step, epoch and score of each validation, and what
     was logged with it.
     ``seconds`` counts this process only, ``resumed_at`` the steps that were done before it. ``cpu_seconds`` is the CPU
-    time of all steps, those before a kill included, without validation and checkpoints. ``reused`` says that the
-    run had been finished and cleared away before, so that nothing was done and the players were not touched.
+    time of all steps, those before a kill included, without validation and checkpoints. ``peak_bytes`` is the most
+    memory that the process held after a step, or on a GPU the most that its tensors took there. ``reused`` says that
+    the run had been finished and cleared away before, so that nothing was done and the players were not touched.
     """
 
     steps: int
@@ -46,6 +48,7 @@ class FitResult:
     resumed_at: int = 0
     reused: bool = False
     cpu_seconds: float = 0.0
+    peak_bytes: int = 0
 
 
 @dataclass
@@ -61,6 +64,7 @@ class _State:
     history: list[dict[str, float]] = field(default_factory=list)
     objective: dict[str, Any] = field(default_factory=dict)
     cpu_seconds: float = 0.0
+    peak_bytes: int = 0
 
 
 def checkpoint_folder(out: Path) -> CheckpointFolder:
@@ -197,6 +201,7 @@ class _Run:
                 started = time.process_time()
                 logged = self.stepper.run(batches[position], self.state.step, epoch)
                 self.state.cpu_seconds += time.process_time() - started
+                self.state.peak_bytes = max(self.state.peak_bytes, self._memory())
                 self.state.step += 1
                 step, last = self.state.step, self.state.step == self.total
                 if step % self.settings.log_every == 0 or last:
@@ -230,7 +235,12 @@ class _Run:
             seconds=time.monotonic() - began,
             resumed_at=resumed_at,
             cpu_seconds=self.state.cpu_seconds,
+            peak_bytes=self.state.peak_bytes,
         )
+
+    def _memory(self) -> int:
+        device = self.accelerator.device
+        return torch.cuda.max_memory_allocated(device) if device.type == "cuda" else resident_bytes()
 
     def _log(self, log: RunLog, **values: float) -> None:
         log.write(self.state.step, **values)

@@ -151,17 +151,20 @@ def _training(config: Mapping[str, Any], environment: Mapping[str, Any], outcome
     loop = {k: v for k, v in config.get("loop", {}).items() if v is not None and k != "seed"}
     versions = {k: v for k, v in environment.get("versions", {}).items() if v}
     score, seconds = outcome.get("best_score"), outcome.get("seconds")
+    steps, spent, held = (outcome.get(key) for key in ("steps", "cpu_seconds", "peak_bytes"))
     return {
         "objective": config.get("name"),
         "options": config.get("options"),
         "loop": loop,
         "optimisers": config.get("optimisers"),
         "seed": config.get("loop", {}).get("seed"),
-        "steps": outcome.get("steps"),
+        "steps": steps,
         "score on the development split": f"{score:.3f} at step {outcome.get('best_step')}"
         if score is not None
         else None,
         "time": duration(float(seconds)) if seconds is not None else None,
+        "CPU time of a step": f"{float(spent) / int(steps):.3g} s" if spent and steps else None,
+        "memory": f"{float(held) / 2**30:.2f} GiB" if held else None,
         "threads": environment.get("threads"),
         "versions": versions,
     }

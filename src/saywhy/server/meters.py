@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import os
-import resource
-import sys
 import time
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from pathlib import Path
 
-__all__ = ["Histogram", "Meters", "resident_bytes"]
+from saywhy.memory import resident_bytes
+
+__all__ = ["Histogram", "Meters"]
 
 _SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0)
 _SIZES = (1, 2, 4, 8, 16, 32)
@@ -100,15 +98,6 @@ class Meters:
         memory = [f"process_resident_memory_bytes {resident_bytes()}"]
         add("process_resident_memory_bytes", "gauge", "Memory in use.", memory)
         return "\n".join(lines) + "\n"
-
-
-def resident_bytes() -> int:
-    """Memory the process holds now; where the system does not say, the most it ever held."""
-    try:
-        return int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1]) * os.sysconf("SC_PAGE_SIZE")
-    except OSError:
-        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-        return peak if sys.platform == "darwin" else peak * 1024
 
 
 def _quoted(text: str) -> str:
