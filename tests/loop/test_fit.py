@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -91,7 +92,7 @@ def test_cpu_time_is_that_of_all_steps_and_of_nothing_else(tmp_path: Path, monke
 
 def test_memory_is_the_most_after_any_step(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     held = itertools.chain([5, 9, 7], itertools.repeat(6))
-    monkeypatch.setattr("saywhy.loop.fit.resident_bytes", lambda: next(held))
+    monkeypatch.setattr(sys.modules["saywhy.loop.fit"], "resident_bytes", lambda: next(held))
     settings = {"checkpoint_every": 3}
     with pytest.raises(StopError):
         train(Regression(), Interrupted(points(), 100), out=tmp_path, settings=settings)

@@ -186,9 +186,9 @@ def test_rows_that_leave_when_their_sentences_end_are_as_if_alone(make: Any, mon
     words = torch.arange(4, 4 + 6 * 9).reshape(6, 9) % (network.decoder.config.vocab_size - 4) + 4
     ids = torch.stack([torch.where(torch.arange(9) < size, row, 0) for row, size in zip(words, sizes, strict=True)])
     rows: list[int] = []
-    decode = network._decode
+    decode = network.decode
     monkeypatch.setattr(
-        network, "_decode", lambda memory, *a, **k: (rows.append(len(memory.mask)), decode(memory, *a, **k))[1]
+        network, "decode", lambda memory, *a, **k: (rows.append(len(memory.mask)), decode(memory, *a, **k))[1]
     )
     hidden, steps = network.states(network.read(**given), ids)
     assert rows == [6, 5, 4, 3, 3, 2, 2, 2, 2]

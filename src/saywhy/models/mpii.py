@@ -12,6 +12,7 @@ from transformers.modeling_outputs import SequenceClassifierOutput
 
 from saywhy.errors import OptionError
 from saywhy.models.beam import beam_search
+from saywhy.models.greedy import greedy_search
 from saywhy.models.sentences import SPECIAL_WORDS, UNKNOWN, Generated, log_likelihood
 from saywhy.models.stepwise import INTEGRATIONS, ChoiceLabels, ClassLabels, Memory, StepwiseIntegration
 
@@ -169,7 +170,7 @@ class MpiiNetwork(transformers.PreTrainedModel):
 
     def _advance(self, memory: Memory, logits: Tensor, word: Tensor, past: Any) -> tuple[Tensor, Tensor, Any]:
         fused = self.integration.fuse(logits, word, memory)
-        out = self._decode(memory, fused.unsqueeze(1), past, use_cache=True)
+        out = self.decode(memory, fused.unsqueeze(1), past, use_cache=True)
         hidden = out.last_hidden_state[:, -1]
         return hidden, self.integration.move(logits, hidden, memory), out.past_key_values
 
@@ -177,7 +178,8 @@ class MpiiNetwork(transformers.PreTrainedModel):
         """Scores of all words from decoder states, ... x V; the table of word vectors is used both ways."""
         return nn.functional.linear(hidden, self.decoder.embed_tokens.weight, self.word_bias)
 
-    def _decode(self, memory: Memory, vectors: Tensor, past: Any, use_cache: bool) -> Any:
+    def decode(self, memory: Memory, vectors: Tensor, past: Any, use_cache: bool) -> Any:
+        """Run the decoder on vectors N x T x d behind what it has in its cache."""
         return self.decoder(
             inputs_embeds=vectors,
             encoder_hidden_states=memory.hidden,
@@ -204,7 +206,7 @@ class MpiiNetwork(transformers.PreTrainedModel):
         part = self.integration
         if part.informs_words and part.informs_label:
             return self._states_by_step(memory, logits, vectors, (ids != self.config.pad_id).sum(1))
-        hidden = self._decode(memory, part.fuse(logits, vectors, memory), None, use_cache=False).last_hidden_state
+        hidden = self.decode(memory, part.fuse(logits, vectors, memory), None, use_cache=False).last_hidden_state
         steps = [logits]
         for t in range(ids.shape[1]):
             going = (ids[:, t] != self.config.pad_id).unsqueeze(1)
@@ -299,49 +301,7 @@ class MpiiNetwork(transformers.PreTrainedModel):
             if soft or sample is not None:
                 raise OptionError("beams go with the feedback of tokens, and with nothing drawn")
             return beam_search(self, memory, beams, steps)
-        return self._greedy(memory, steps, soft, cache, sample, keep_chances)
-
-    def _greedy(
-        self,
-        memory: Memory,
-        longest: int,
-        soft: bool,
-        cache: bool,
-        sample: torch.Generator | None,
-        keep_chances: bool,
-    ) -> Generated:
-        logits, word = self.starting(memory)
-        past, read, kept = None, [], []
-        alive = torch.ones(len(word), dtype=torch.bool, device=word.device)
-        total, steps, ids = word.new_zeros(len(word)), [logits], []
-        for t in range(longest):
-            if cache:
-                scores, moved, past = self.step(memory, logits, word, past)
-            else:
-                read.append(self.integration.fuse(logits, word, memory))
-                out = self._decode(memory, torch.stack(read, dim=1), None, use_cache=False)
-                hidden = out.last_hidden_state[:, -1]
-                scores, moved = self.word_scores(hidden), self.integration.move(logits, hidden, memory)
-            chances = self.allowed(scores, t).log_softmax(-1)
-            if keep_chances:
-                kept.append(chances.exp())
-            if sample is None:
-                chosen = chances.argmax(-1)
-            else:
-                chosen = torch.multinomial(chances.detach().exp(), 1, generator=sample).squeeze(1)
-            total = total + chances.gather(1, chosen.unsqueeze(1)).squeeze(1) * alive
-            # A sentence that has ended moves its label no more.
-            logits = torch.where(alive.unsqueeze(1), moved, logits)
-            ids.append(torch.where(alive, chosen, self.config.pad_id))
-            steps.append(logits)
-            alive = alive & (chosen != self.config.end_id)
-            if not bool(alive.any()):
-                break
-            word = chances.exp() @ self.embed_all() if soft else self.embed(chosen)
-        written = torch.stack(ids, dim=1)
-        lengths = (written != self.config.pad_id).sum(1)
-        whole = torch.stack(kept, dim=1) if kept else None
-        return Generated(written, lengths, memory.masked(logits), memory.masked_steps(steps), total, whole)
+        return greedy_search(self, memory, steps, soft=soft, cache=cache, sample=sample, keep_chances=keep_chances)
 
     def embed_all(self) -> Tensor:
         """The vectors of all words, V x d."""
