@@ -72,3 +72,26 @@ def test_wrong_settings(wrong: dict[str, object]) -> None:
 @pytest.mark.parametrize(("name", "kind"), [("adamw", torch.optim.AdamW), ("sgd", torch.optim.SGD)])
 def test_kinds(name: str, kind: type) -> None:
     assert type(make_optimiser(nn.Linear(2, 2), OptimiserSettings(name=name))) is kind
+
+
+@pytest.mark.parametrize("name", ["adam", "adamw"])
+def test_a_step_is_that_of_the_formula(name: str) -> None:
+    """Kingma & Ba, algorithm 1; decay inside the gradient (adam) or beside it (adamw)."""
+    start, slopes, decay = [2.0, -1.0], ([0.5, -3.0], [1.0, 0.25]), 0.1
+    player = nn.Linear(2, 1, bias=False)
+    with torch.no_grad():
+        player.weight[:] = torch.tensor([start])
+    optimiser = make_optimiser(player, OptimiserSettings(name=name, learning_rate=0.01, weight_decay=decay))
+    assert optimiser is not None
+    for slope in slopes:
+        player.weight.grad = torch.tensor([slope])
+        optimiser.step()
+    for i, value in enumerate(start):
+        first = second = 0.0
+        for t, slope in enumerate(slopes, start=1):
+            if name == "adamw":
+                value *= 1 - 0.01 * decay
+            g = slope[i] + (decay * value if name == "adam" else 0.0)
+            first, second = 0.9 * first + 0.1 * g, 0.999 * second + 0.001 * g * g
+            value -= 0.01 * (first / (1 - 0.9**t)) / ((second / (1 - 0.999**t)) ** 0.5 + 1e-8)
+        assert player.weight[0, i].item() == pytest.approx(value, rel=1e-5)
