@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from pathlib import Path
 from typing import Any
 
@@ -29,14 +30,25 @@ CHOICES = list(load_dataset("planted-choices", n={"train": 30, "dev": 1, "test":
 LABELS = ("entailment", "neutral", "contradiction")
 
 
-def nli(**options: Any) -> TextModel:
+def nli(stirred: bool = True, **options: Any) -> TextModel:
     network, tokenizer = build_mpii(NLI, "pair", LABELS, 0, **{**TINY, "encoder_options": ENCODER, **options})
-    return TextModel(network, tokenizer, "pair", LABELS)
+    return TextModel(stir(network) if stirred else network, tokenizer, "pair", LABELS)
 
 
-def choices(**options: Any) -> TextModel:
+def choices(stirred: bool = True, **options: Any) -> TextModel:
     network, tokenizer = build_mpii(CHOICES, "choices", (), 0, **{**TINY, "encoder_options": ENCODER, **options})
-    return TextModel(network, tokenizer, "choices")
+    return TextModel(stir(network) if stirred else network, tokenizer, "choices")
+
+
+def stir(network: Any) -> Any:
+    """As if it had been trained: gates half open, and a label that words move."""
+    part = network.integration
+    with torch.random.fork_rng():
+        torch.manual_seed(0)
+        part.labels.change[-1].reset_parameters()
+    for gate in (part.word_gate, part.label_gate):
+        torch.nn.init.zeros_(gate[-1].bias)
+    return network
 
 
 def inputs(model: TextModel, examples: list[Example]) -> dict[str, torch.Tensor]:
@@ -151,6 +163,21 @@ def test_with_and_without_a_cache_and_in_any_batch_it_says_the_same(make: Any, f
         size = int(alone.lengths[0])
         assert alone.ids[0, :size].tolist() == whole.ids[i, : int(whole.lengths[i])].tolist()
         torch.testing.assert_close(alone.logits[0], whole.logits[i], atol=1e-4, rtol=1e-4)
+
+
+@torch.no_grad()
+@pytest.mark.parametrize("make", [nli, choices, functools.partial(choices, choice_states="pooled")])
+def test_words_do_not_move_the_label_before_training(make: Any) -> None:
+    model = make(stirred=False)
+    network: Any = model.module.eval()
+    examples = NLI if model.task.name == "pair" else CHOICES
+    memory = network.read(**inputs(model, examples))
+    hidden, steps = network.states(memory, gold(model, examples))
+    assert torch.equal(steps, steps[:, :1].expand_as(steps))
+    part = network.integration
+    label = part.labels.project(steps[:, 0], memory)
+    gates = part.word_gate(torch.cat([label, label], -1)), part.label_gate(torch.cat([label, hidden[:, 0]], -1))
+    assert all(float(torch.sigmoid(gate).max()) < 0.25 for gate in gates)
 
 
 @torch.no_grad()

@@ -3,11 +3,12 @@ from __future__ import annotations
 from types import SimpleNamespace
 
 import pytest
+import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
 from saywhy.errors import CapabilityError, OptionError
-from saywhy.models.sentences import PieceVocabulary, WordVocabulary, pad_sentences, vocabulary_of
+from saywhy.models.sentences import PieceVocabulary, WordVocabulary, of_one_length, pad_sentences, vocabulary_of
 from tests import zoo
 
 SENTENCE = "A dog isn't an animal , and (so) on; it's 5 o'clock."
@@ -70,3 +71,11 @@ def test_padding_keeps_the_end() -> None:
 def test_a_model_that_says_nothing() -> None:
     with pytest.raises(CapabilityError, match="says nothing"):
         vocabulary_of(zoo.shared("bert"))
+
+
+def test_tables_of_one_length() -> None:
+    some, others = torch.tensor([[4, 2, 0], [4, 5, 2]]), torch.tensor([[4, 2]])
+    one, other = of_one_length(some, others, 0)
+    assert (one.tolist(), other.tolist()) == (some.tolist(), [[4, 2, 0]])
+    one, other = of_one_length(others, some, 0)
+    assert (one.tolist(), other.tolist()) == ([[4, 2, 0]], some.tolist())

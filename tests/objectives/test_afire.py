@@ -13,7 +13,7 @@ import torch
 
 from saywhy.loop import OptimiserSettings, Step
 from saywhy.models import TextModel
-from saywhy.objectives.afire import Ami, WganGp, _equal
+from saywhy.objectives.afire import Ami, WganGp
 from saywhy.objectives.mpii import Mpii
 from tests.objectives.test_mpii import TINY, learn, pets
 from tests.objectives.test_training import same
@@ -121,10 +121,6 @@ def test_both_players_see_labels_drawn_alike(model: TextModel, monkeypatch: pyte
     assert torch.equal(seen["backward"][-1], seen["backward"][0])
 
 
-def test_equal_up_to_padding() -> None:
-    assert _equal(torch.tensor([[4, 2, 0], [4, 5, 2]]), torch.tensor([[4, 2], [4, 5]]), 0).tolist() == [True, False]
-
-
 def test_the_reward_moves_the_model_and_its_baseline(model: TextModel) -> None:
     objective, ami, lesson = game(model, "ami", afire_start=0.0)
     step = Step(5, 10, 0, 0)
@@ -138,6 +134,24 @@ def test_the_reward_moves_the_model_and_its_baseline(model: TextModel) -> None:
     assert all(p.grad is None or float(p.grad.abs().max()) == 0 for p in ami.opponent.parameters())
     objective.load_state({"baseline": -3.0})
     assert ami.baseline == -3.0
+
+
+def test_the_reward_counts_for_the_whole_sentence_and_the_label(
+    model: TextModel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _, ami, lesson = game(model, "ami", afire_weight=0.1)
+    step = Step(5, 10, 0, 0)
+    memory = ami.speaker.read(**lesson.batch.inputs)
+    with torch.no_grad():
+        found = ami.speaker.write(memory, sample=step.generator("reward"))
+    chances = found.logits.log_softmax(-1)
+    drawn = torch.multinomial(chances.exp(), 1, generator=step.generator("label"))
+    # What was drawn is worth 1, gold nothing, and half of it was to be expected.
+    monkeypatch.setattr(ami, "likelihood", lambda _, labels, ids: 0 * labels + float(ids is not lesson.ids))
+    ami.load_state({"baseline": 0.5})
+    loss, _ = ami._reward(lesson, step, memory)
+    whole = (found.log_probability + chances.gather(1, drawn).squeeze(1)).mean()
+    assert float(loss) == pytest.approx(-0.1 * 0.5 * float(whole), rel=1e-4)
 
 
 def test_the_critic_has_a_penalty_and_the_model_gets_its_gradient(model: TextModel) -> None:
@@ -225,7 +239,8 @@ def test_the_other_player_is_drawn_by_the_seed_and_has_its_games_settings(model:
 
 @pytest.mark.parametrize("integration", ["full", "no-inference", "no-interpretation", "none"])
 def test_a_label_that_does_not_move_counts_once(integration: str) -> None:
-    objective, _, lesson = game(learn(epochs=0, model_options={**TINY, "integration": integration}), "none")
+    untrained = learn(epochs=0, model_options={**TINY, "integration": integration})
+    objective, _, lesson = game(untrained, "none", per_word=True)
     loss, terms = objective.supervised(lesson)
     moves = integration in ("full", "no-inference")
     expected = terms["words"] + terms["label"] + (terms["first-label"] if moves else 0.0)

@@ -81,6 +81,20 @@ def test_what_was_trained_before_has_its_own_rate() -> None:
     assert objective.optimisers()["model"].rates == {"encoder.": 1e-5, "decoder.": 1e-5}
 
 
+def test_the_loss_is_the_likelihood_of_whole_sentences() -> None:
+    model = learn(epochs=1)
+    by_sentence, by_word = (Mpii(model, OptimiserSettings(), per_word=mean) for mean in (False, True))
+    lesson = by_sentence.lesson(by_sentence.collate(by_sentence.items(pets(12), "error")))
+    by_sentence.train_mode(False)
+    with torch.no_grad():
+        gold = by_sentence.speaker.follow(lesson.ids, **lesson.batch.inputs)
+        (whole, numbers), (mean, _) = (one.supervised(lesson) for one in (by_sentence, by_word))
+    labels = float(numbers["label"]) + float(numbers["first-label"])
+    # - log P(E | X) of a sentence, the mean over sentences; and that of a word, the mean over words.
+    assert float(whole) - labels == pytest.approx(-float(gold.log_probability.mean()), rel=1e-5)
+    assert float(mean) - labels == pytest.approx(-float(gold.log_probability.sum()) / int(gold.lengths.sum()), rel=1e-5)
+
+
 def test_the_label_is_also_learned_behind_its_own_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
     objective = Mpii(learn(epochs=1), OptimiserSettings(), own_from=0.5)
     batch = objective.collate(objective.items(pets(12), "error"))

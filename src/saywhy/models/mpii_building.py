@@ -118,6 +118,7 @@ def build_mpii(
     )
     with global_seed(seed, "mpii"):
         network = kind(config)
+        network.integration.begin()
         draw_linears(network.decoder)
         nn.init.normal_(network.decoder.embed_tokens.weight, std=width**-0.5)
     network.encoder.load_state_dict(body.state_dict())
@@ -213,6 +214,7 @@ def _from_seq2seq(name: str, kind: type[MpiiNetwork], facts: Mapping[str, Any], 
     )
     with global_seed(seed, "mpii"):
         network = kind(made)
+        network.integration.begin()
     network.encoder.load_state_dict(whole.get_encoder().state_dict())
     network.decoder.load_state_dict(whole.get_decoder().state_dict())
     return network, tokenizer

@@ -35,6 +35,7 @@ __all__ = [
     "decided_once",
     "follow",
     "log_likelihood",
+    "of_one_length",
     "pad_sentences",
     "speak",
     "vocabulary_of",
@@ -215,6 +216,13 @@ def pad_sentences(sentences: Sequence[Sequence[int]], pad_id: int, longest: int 
     for i, ids in enumerate(rows):
         table[i, : len(ids)] = torch.tensor(ids)
     return table
+
+
+def of_one_length(some: Tensor, others: Tensor, pad_id: int) -> tuple[Tensor, Tensor]:
+    """Two tables of sentences, N x T and M x S, both filled up to the longer one's length."""
+    width = max(some.shape[1], others.shape[1])
+    one, other = (torch.nn.functional.pad(ids, (0, width - ids.shape[1]), value=pad_id) for ids in (some, others))
+    return one, other
 
 
 @dataclass(frozen=True)

@@ -17,6 +17,7 @@ from torch import Tensor, nn
 
 from saywhy.loop import Phase, Step
 from saywhy.models import TextModel
+from saywhy.models.sentences import of_one_length
 from saywhy.models.stepwise import Memory
 from saywhy.models.text_transformer import draw_linears
 from saywhy.objectives.explaining import Lesson
@@ -216,7 +217,8 @@ class Ami(Game):
         loss = -gold.mean()
         numbers: dict[str, float | Tensor] = {"backward/gold": gold.mean().detach()}
         if drawn:
-            new = ~_equal(drawn["ids"], lesson.ids, int(self.speaker.config.pad_id))
+            one, other = of_one_length(drawn["ids"], lesson.ids, int(self.speaker.config.pad_id))
+            new = (one != other).any(1)
             wrong = drawn["labels"] != lesson.gold
             for name, labels, counts in (("both", drawn["labels"], new | wrong), ("sentence", lesson.gold, new)):
                 fake = self.likelihood(lesson, labels, drawn["ids"])
@@ -236,9 +238,8 @@ class Ami(Game):
         mean = float(reward.mean())
         before = mean if self.baseline is None else self.baseline
         self.baseline = MOMENTUM * before + (1 - MOMENTUM) * mean
-        said = found.log_probability / found.lengths.clamp_min(1)
         decided = chances.gather(1, labels.unsqueeze(1)).squeeze(1)
-        loss = -((reward - before) * (said + decided)).mean()
+        loss = -((reward - before) * (found.log_probability + decided)).mean()
         return self.weight * loss, {"reward": mean}
 
     def state(self) -> dict[str, Any]:
@@ -326,10 +327,3 @@ def make_game(
 def _drawn(logits: Tensor, generator: torch.Generator) -> Tensor:
     """A label for each row of logits, by its probability, (N,)."""
     return torch.multinomial(logits.detach().log_softmax(-1).exp(), 1, generator=generator).squeeze(1)
-
-
-def _equal(some: Tensor, others: Tensor, pad_id: int) -> Tensor:
-    """Which rows are the same up to their padding, (N,)."""
-    width = max(some.shape[1], others.shape[1])
-    one, other = (F.pad(ids, (0, width - ids.shape[1]), value=pad_id) for ids in (some, others))
-    return (one == other).all(1)

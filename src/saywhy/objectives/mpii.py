@@ -14,6 +14,7 @@ from saywhy.errors import OptionError
 from saywhy.loop import OptimiserSettings, Phase, Step
 from saywhy.models import TextModel
 from saywhy.models.mpii import MpiiNetwork
+from saywhy.models.sentences import of_one_length
 from saywhy.models.stepwise import Memory
 from saywhy.objectives.afire import AFIRE, WganGp, make_game
 from saywhy.objectives.base import TrainingBatch, objectives
@@ -26,9 +27,10 @@ __all__ = ["Mpii"]
 class Mpii(Explaining):
     """The label and the sentence that grow together: stepwise integration, learned from gold labels and sentences.
 
-    Reference: MPII, sections 2.2 and 2.3. The loss is the negative log-likelihood of the words plus the cross-entropy
-    of the label after the last word, and of the label before the first one. The ablations of Table 1 are options of
-    the network (``integration``); the games of adversarial fidelity are the option ``afire``.
+    Reference: MPII, sections 2.2 and 2.3. The loss is the negative log-likelihood of the sentence, - log P(L, E | X),
+    which is that of its words plus the cross-entropy of the label after the last one, and the cross-entropy of the
+    label before the first one. The ablations of Table 1 are options of the network (``integration``); the games of
+    adversarial fidelity are the option ``afire``.
 
     Departures: the cross-entropy of the first label (``start_weight``) is an option that is off in the released code. A
     gold sentence gives the label away, so without it the label that the first words are written by is never learned.
@@ -38,6 +40,8 @@ class Mpii(Explaining):
     Args:
         model: an ``mpii`` network; trained in place.
         optimiser: how it is optimised.
+        per_word: whether the sentence counts as its mean word does, instead of as the sum of its words. The encoder
+            then learns the label ten times as strongly as the words.
         label_weight: weight of the label after the last word.
         start_weight: weight of the label before the first word; it does not count where words do not move the label.
         afire: ``none``; ``ami``, the paper's game with a backward network; ``wgan-gp``, the released code's with a
@@ -64,6 +68,7 @@ class Mpii(Explaining):
         model: TextModel,
         optimiser: OptimiserSettings,
         *,
+        per_word: bool = False,
         label_weight: float = 1.0,
         start_weight: float = 1.0,
         afire: str = "none",
@@ -82,7 +87,8 @@ class Mpii(Explaining):
             raise OptionError("label_weight and start_weight must not be negative")
         if not 0 <= own_from <= 1:
             raise OptionError(f"own_from is a share of the run, not {own_from}")
-        self.label_weight, self.start_weight, self.own_from = label_weight, start_weight, own_from
+        self.per_word, self.own_from = per_word, own_from
+        self.label_weight, self.start_weight = label_weight, start_weight
         if afire not in ("none", *AFIRE):
             raise OptionError(f"unknown afire {afire!r}; use one of none, {', '.join(AFIRE)}")
         if not 0 <= afire_start < 1 or afire_weight < 0:
@@ -145,20 +151,24 @@ class Mpii(Explaining):
 
     def _supervised(self, lesson: Lesson, memory: Memory, own: bool) -> tuple[Tensor, Mapping[str, float | Tensor]]:
         """The final label also behind the model's ``own`` sentence."""
-        hidden, steps = self.speaker.states(memory, lesson.ids)
-        # Half of a batch is padding: only true words are looked for in the vocabulary.
-        true = lesson.ids != int(self.speaker.config.pad_id)
-        words = F.cross_entropy(self.speaker.word_scores(hidden[true]), lesson.ids[true])
-        last = F.cross_entropy(self._final(steps, lesson.ids), lesson.gold)
-        first = F.cross_entropy(steps[:, 0], lesson.gold)
+        count, ids = len(lesson.ids), lesson.ids
         if own:
             with torch.no_grad():
-                ids = self.speaker.write(memory).ids
-            followed = self._final(self.speaker.states(memory, ids)[1], ids)
-            last = (last + F.cross_entropy(followed, lesson.gold)) / 2
+                written = self.speaker.write(memory).ids
+            # Read in one go with the gold ones: a step costs little more for twice as many rows.
+            ids = torch.cat(of_one_length(ids, written, int(self.speaker.config.pad_id)))
+            memory = memory.select(torch.arange(count, device=ids.device).repeat(2))
+        hidden, steps = self.speaker.states(memory, ids)
+        # Half of a batch is padding: only true words are looked for in the vocabulary.
+        true = ids[:count] != int(self.speaker.config.pad_id)
+        words = F.cross_entropy(self.speaker.word_scores(hidden[:count][true]), ids[:count][true])
+        sentence = words if self.per_word else words * true.sum() / count
+        final = self._final(steps, ids)
+        last = F.cross_entropy(final, lesson.gold.repeat(len(ids) // count))
+        first = F.cross_entropy(steps[:count, 0], lesson.gold)
         # A label that the words do not move is the same first and last, and counts once.
         start_weight = self.start_weight if self.speaker.integration.informs_label else 0.0
-        loss = words + self.label_weight * last + start_weight * first
+        loss = sentence + self.label_weight * last + start_weight * first
         numbers = {"words": words.detach(), "label": last.detach(), "first-label": first.detach()}
         return loss, numbers
 
