@@ -14,13 +14,16 @@ from torch import nn
 from saywhy.errors import LoadError, OptionError
 from saywhy.models.minilm import pretrained_with_head
 from saywhy.models.mpii import MpiiConfig, MpiiForMultipleChoice, MpiiForSequenceClassification, MpiiNetwork
-from saywhy.models.sentences import WordVocabulary
+from saywhy.models.sentences import SPECIAL_WORDS, WordVocabulary
 from saywhy.models.text_model import quiet
 from saywhy.models.text_transformer import draw_linears, head_arguments
+from saywhy.models.word_starts import start_from_encoder
 from saywhy.ops.randomness import global_seed
 from saywhy.types import Example
 
-__all__ = ["build_encoder", "build_mpii", "decoder_words"]
+__all__ = ["WORD_VECTORS", "build_encoder", "build_mpii", "decoder_words"]
+
+WORD_VECTORS = ("encoder", "drawn")
 
 
 def build_mpii(
@@ -40,6 +43,7 @@ def build_mpii(
     heads: int = 4,
     vocabulary_size: int = 5000,
     lower_case_words: bool = False,
+    word_vectors: str | None = None,
     longest: int = 40,
     dropout: float = 0.1,
     max_length: int = 256,
@@ -65,6 +69,8 @@ def build_mpii(
         heads: attention heads of a block.
         vocabulary_size: most words of the decoder.
         lower_case_words: whether it writes small letters only.
+        word_vectors: what the decoder's words begin as: ``encoder``, which knows most of them, or ``drawn`` by chance;
+            the encoder's if it was trained before, unless given.
         longest: most words of a sentence.
         dropout: share of activations left out in training.
         max_length: most pieces of an input.
@@ -74,6 +80,8 @@ def build_mpii(
     """
     if task not in ("text", "pair", "choices"):
         raise OptionError(f"mpii does text, pair and choices, not {task}")
+    if word_vectors not in (None, *WORD_VECTORS):
+        raise OptionError(f"unknown word_vectors {word_vectors!r}; use one of {', '.join(WORD_VECTORS)}")
     if width % heads:
         raise OptionError(f"width must be a multiple of heads, not {width} and {heads}")
     kind = MpiiForMultipleChoice if task == "choices" else MpiiForSequenceClassification
@@ -122,6 +130,8 @@ def build_mpii(
         draw_linears(network.decoder)
         nn.init.normal_(network.decoder.embed_tokens.weight, std=width**-0.5)
     network.encoder.load_state_dict(body.state_dict())
+    if word_vectors == "encoder" or (word_vectors is None and pretrained):
+        start_from_encoder(network, tokenizer, words.table, len(SPECIAL_WORDS))
     return network, tokenizer
 
 
