@@ -145,7 +145,8 @@ def test_a_reference_that_is_the_input_gives_zero() -> None:
         network.bert.embeddings.word_embeddings.weight[:] = network.bert.embeddings.word_embeddings.weight[:1].clone()
     for why in explain(saywhy.load((network, tokenizer), labels=zoo.LABELS), zoo.TEXTS, baseline="pad"):
         assert set(why.scores) == {0.0}
-        assert why.error == 0.0
+        assert why.error < 0.01  # the network itself may tell equal rows of a batch apart, by rounding
+        assert not why.header.notes
 
 
 @pytest.mark.parametrize("aggregation", ["l2", "mean"])

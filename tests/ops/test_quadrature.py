@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from saywhy.ops.quadrature import gauss_legendre, midpoint, spline_weights
+from saywhy.ops.quadrature import completeness_error, gauss_legendre, midpoint, spline_weights
 
 
 @pytest.mark.parametrize("points", [1, 2, 5, 20])
@@ -32,3 +32,10 @@ def test_spline_weights_integrate_cubics_on_any_points(inner: set[int], factors:
 
 def test_two_points_are_a_trapezium() -> None:
     np.testing.assert_allclose(spline_weights(np.array([0.0, 0.5])), [[0.25, 0.25]])
+
+
+def test_a_gain_of_rounding_is_no_gain() -> None:
+    assert completeness_error(0.5, -1.0) == 1.5
+    assert completeness_error(2e-3, 1e-3) == pytest.approx(1.0)
+    assert completeness_error(0.0, 3e-8) < 0.01
+    assert completeness_error(0.1, 0.0) > 1000

@@ -12,6 +12,7 @@ from torch import Tensor
 from saywhy.errors import OptionError
 from saywhy.explainers.base import AGGREGATIONS, Explainer, Request, aggregate, check_output, register
 from saywhy.models.difference_space import Difference, DifferenceSpace
+from saywhy.ops.quadrature import completeness_error
 from saywhy.types import Explanation
 
 __all__ = ["DeepLift"]
@@ -77,7 +78,7 @@ class DeepLift(Explainer):
         words = [
             space.word_scores(i, [aggregate(row, self.aggregation) for row in one.rows]) for i, one in enumerate(found)
         ]
-        errors = [abs(one.total - one.gain) / max(abs(one.gain), 1e-12) for one in found]
+        errors = [completeness_error(one.total, one.gain) for one in found]
         costs = [{"gradients": 2 * len(item.rows)} for item in encoded]
         notes = [_notes(one, error) for one, error in zip(found, errors, strict=True)]
         return self.word_scores(request, encoded, [one.scores for one in found], words, errors, costs, notes)

@@ -16,7 +16,7 @@ from saywhy.explainers.inquiry import open_space
 from saywhy.models import Encoded
 from saywhy.models.differentiate import Loss
 from saywhy.models.embedding_space import EmbeddingSpace, Point
-from saywhy.ops.quadrature import gauss_legendre, midpoint, spline_weights
+from saywhy.ops.quadrature import completeness_error, gauss_legendre, midpoint, spline_weights
 from saywhy.types import Explanation
 
 __all__ = ["IntegratedGradients"]
@@ -208,8 +208,7 @@ class _Path:
 
     def error(self, rule: dict[float, float]) -> float:
         """The completeness error, relative to the gain."""
-        missed = abs(sum(weight * self.slope(at) for at, weight in rule.items()) - self.gain)
-        return missed / max(abs(self.gain), 1e-12)
+        return completeness_error(sum(weight * self.slope(at) for at, weight in rule.items()), self.gain)
 
     def refine(self, tolerance: float, most: int) -> list[float]:
         """Where to look next: the middles of the intervals that miss most of what the value gains in them."""
