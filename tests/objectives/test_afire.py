@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -55,6 +56,32 @@ def test_padding_does_not_matter_to_the_backward_network(model: TextModel) -> No
         torch.testing.assert_close(
             ami.likelihood(lesson, lesson.gold, lesson.ids), ami.likelihood(lesson, lesson.gold, longer)
         )
+
+
+def test_the_backward_network_chooses_among_the_pieces_it_has_met(model: TextModel) -> None:
+    _, ami, lesson = game(model, "ami")
+    given = lesson.batch.inputs
+    inside = given["input_ids"][:, 1:][given["attention_mask"][:, 1:] > 0].unique()
+    ami.opponent.eval()
+    with torch.no_grad():
+        among_few = ami.likelihood(lesson, lesson.gold, lesson.ids)
+        assert not ami.opponent.met.any()  # to be asked is not to learn
+        ami._learn(lesson, {})
+        ami.opponent.train()
+        ami._learn(lesson, {})
+        assert torch.equal(ami.opponent.met.nonzero().squeeze(1), inside)
+        ami.opponent.eval()
+        assert torch.equal(ami.likelihood(lesson, lesson.gold, lesson.ids), among_few)
+        ami.opponent.met.fill_(True)
+        among_all = ami.likelihood(lesson, lesson.gold, lesson.ids)
+        vectors = ami.opponent.body.decoder.embed_tokens.weight
+        assert len(vectors) > len(inside)
+        # Where all vectors are the same, a piece has one chance in as many as were met.
+        vectors.copy_(torch.zeros_like(vectors))
+        even = ami.likelihood(lesson, lesson.gold, lesson.ids)
+    assert bool((among_all < among_few).all())
+    torch.testing.assert_close(even, torch.full_like(even, -math.log(len(vectors))))
+    assert "met" in ami.opponent.state_dict()
 
 
 def test_what_was_drawn_counts_against_it_only_down_to_the_margin(model: TextModel) -> None:
