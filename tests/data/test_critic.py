@@ -51,10 +51,32 @@ def test_explanations_alone() -> None:
     assert data.labels == ("entailment", "neutral", "contradiction")
     assert data["test"][0].texts == first.explanations
     assert data["test"][0].label == first.label
-    with pytest.raises(OptionError, match="are choices, which differ by example"):
-        list(load_dataset("explanations-alone", source="planted-choices")["dev"])
     with pytest.raises(OptionError, match="is not a dataset"):
         load_dataset("critic-pairs", source="nothing")
+
+
+def test_explanations_of_choices_are_read_with_the_choices() -> None:
+    data = load_dataset("explanations-alone", source="planted-choices")
+    first = next(iter(load_dataset("planted-choices")["test"]))
+    assert data.task == "choices"
+    assert not data.labels
+    assert data["test"][0].texts == first.explanations
+    assert (data["test"][0].choices, data["test"][0].label) == (first.choices, first.label)
+
+
+@pytest.mark.parametrize("name", ["critic-pairs", "explanations-alone"])
+def test_no_question_is_learned_from_and_selected_on(name: str, tmp_path: Path) -> None:
+    rows = [
+        {"choices": ["a", "b"], "answer": i % 2, "id": str(i), "question": f"Where, {i}?", "explanation": f"{i}!"}
+        for i in range(60)
+    ]
+    write_jsonl(tmp_path / "cose" / "v1.11_train.jsonl.gz", rows[:50])
+    write_jsonl(tmp_path / "cose" / "v1.11_dev.jsonl.gz", rows[50:])
+    data = load_dataset(name, source="cose", root=str(tmp_path), dev_share=0.3)
+    source = load_dataset("cose", root=str(tmp_path), dev_share=0.3)
+    assert list(data.splits) == ["train", "dev", "test"]
+    for split in data.splits:
+        assert {e.id.split("-")[0] for e in data[split]} == {e.id for e in source[split]}
 
 
 @pytest.mark.realdata

@@ -33,7 +33,7 @@ def spoken():
 # What some need besides explanations: a corpus to learn from, somebody who judges.
 HERE = Path(__file__).parent
 NEEDED = {
-    "perplexity": {"data": "planted-nli"},
+    "perplexity": {"learned_from": "planted-nli"},
     "critic-score": {"critic": f"{HERE}/judges.py:Critic"},
     "label-accuracy": {"reader": f"{HERE}/judges.py:Reader"},
 }

@@ -26,7 +26,8 @@ from saywhy.metrics import (
     evaluate,
     human_sentences,
 )
-from saywhy.types import Example
+from saywhy.models.sentences import follow
+from saywhy.types import Example, Prediction
 from tests import zoo
 
 from .stubs import WEIGHTS, StubModel, contributions, make_bench, say, sentence_bench
@@ -116,17 +117,22 @@ HERE = Path(__file__).parent
 
 
 def test_perplexity_is_that_of_the_language_model():
-    metric = Perplexity(data="planted-nli", order=2)
+    metric = Perplexity(learned_from="planted-nli", order=2)
     people = list(load_dataset("planted-nli")["dev"])[:50]
     own = metric.score(sentence_bench(people).trial("people", human_sentences(people)))
     mixed = [say(e, " ".join(reversed(e.explanations[0].split()))) for e in people]
     assert 1 < own.value < 0.2 * metric.score(sentence_bench(people).trial("mixed", mixed)).value
-    assert "learned from the explanations of planted-nli" in own.notes[0]
+    assert own.notes == ("by a language model of order 2 of the explanations of planted-nli",)
+    known = Perplexity(learned_from="planted-nli:dev", order=2).score(
+        sentence_bench(people).trial("people", human_sentences(people))
+    )
+    assert known.value < own.value
+    assert "learned from 50 of these 50 examples: it is too low" in known.notes[0]
     silent = sentence_bench(people[:1]).trial("silent", [say(people[0], "")])
     with pytest.raises(SayWhyError, match="perplexity can use none"):
         metric.score(silent)
     with pytest.raises(OptionError, match="has no explanations in train"):
-        Perplexity(data="planted-reviews").score(sentence_bench(people).trial("people", human_sentences(people)))
+        Perplexity(learned_from="planted-reviews").score(silent)
 
 
 def test_similarity(tmp_path):
@@ -224,6 +230,50 @@ def test_the_label_follows_only_where_words_feed_it():
     assert rates["no-interpretation"].value == 0.5
     with pytest.raises(CapabilityError, match="asks a model that speaks"):
         LabelFollows().check(Workbench(zoo.pair_classifier("bert"), NLI[:2], space="sentences"))
+
+
+def test_a_model_that_knows_one_label_follows_nothing():
+    from tests.models.test_mpii import NLI, nli
+
+    model = nli()
+    said = [
+        replace(why, header=replace(why.header, probabilities=(0.8, 0.1, 0.1)))
+        for why in saywhy.explain(model, NLI[:4], "sentence")
+    ]
+    found = LabelFollows().score(Workbench(model, NLI[:4], space="sentences").trial("sentence", said))
+    assert (found.value, found.n) == (0.0, 4)
+    assert "one label" in found.notes[0]
+
+
+def test_choices_follow_any_other_explanation():
+    from tests.models.test_mpii import CHOICES, choices
+
+    model = choices(choice_states="pooled")
+    said = saywhy.explain(model, CHOICES[:6], "sentence")
+    parts = LabelFollows().measure(Workbench(model, CHOICES[:6], space="sentences").trial("sentence", said))
+    assert parts.columns["before"].tolist() == [why.prediction.index for why in said]
+    hearing = model.prepare(CHOICES[:1], "error", 8)
+    (heard,) = follow(model, hearing, [said[1].sentence], 8)
+    assert parts.columns["after"][0] == int(heard.scores.argmax())
+    found = LabelFollows().contributions(parts)
+    assert found.values == tuple((parts.columns["after"] != parts.columns["before"]).astype(float))
+
+
+def test_a_reader_of_choices_sees_them(monkeypatch):
+    from tests.models.test_mpii import CHOICES, choices
+
+    class Chooser:
+        def predict(self, examples, **_):
+            named = [next(choice for choice in e.choices if f"is {choice}." in e.texts[0]) for e in examples]
+            return [Prediction(choice, 1.0, (choice,), (1.0,)) for choice in named]
+
+    monkeypatch.setattr("saywhy.metrics.critic_score._load", lambda path: Chooser())
+    bench = Workbench(choices(), CHOICES[:4], space="sentences")
+    people = bench.trial("people", human_sentences(CHOICES[:4]))
+    assert LabelAccuracy(reader="chooser").score(people).value == 1.0
+    others = [replace(why, sentence=f"So the answer is {e.choices[int(e.label) - 1]}.") for why, e in
+              zip(people.explanations, CHOICES, strict=False)]  # fmt: skip
+    assert LabelAccuracy(reader="chooser").score(bench.trial("other", others)).value == 0.0
 
 
 def test_evaluate_a_model_that_speaks():

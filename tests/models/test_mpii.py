@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ import transformers
 
 import saywhy
 from saywhy.data import load_dataset
-from saywhy.errors import CapabilityError, InputError, OptionError, TooLongError
+from saywhy.errors import CapabilityError, InputError, OptionError, SayWhyWarning, TooLongError
 from saywhy.loop import OptimiserSettings
 from saywhy.models import TextModel, load
 from saywhy.models.mpii_building import build_mpii
@@ -378,9 +379,55 @@ def test_a_whole_sequence_to_sequence_model(tmp_path: Path) -> None:
     assert " ".join(w for w, _ in known.words(known.encode("A dull film."))) == "A dull film."
     model.save(tmp_path / "mpii")
     same(load(tmp_path / "mpii").predict(NLI[0]), model.predict(NLI[0]))
+    # Its positions end somewhere, and what does not fit is cut or refused before it gets there.
+    assert model.encoder.max_length == load(tmp_path / "mpii").encoder.max_length == 128
+    long = replace(NLI[0], texts=("word " * 200, NLI[0].texts[1]))
+    with pytest.raises(TooLongError):
+        model.predict(long)
+    with pytest.warns(SayWhyWarning, match="cut to the first 128"):
+        assert model.predict(long, truncation="head")
+    short, tokenizer = build_mpii(NLI, "pair", LABELS, 0, seq2seq=tmp_path / "bart", longest=8, max_length=32)
+    assert TextModel(short, tokenizer, "pair", LABELS).encoder.max_length == 32
+    with pytest.raises(OptionError, match="longest must be at most 128"):
+        build_mpii(NLI, "pair", LABELS, 0, seq2seq=tmp_path / "bart", longest=129)
+    with pytest.raises(OptionError, match="encoder, layers cannot be chosen with seq2seq"):
+        build_mpii(NLI, "pair", LABELS, 0, seq2seq=tmp_path / "bart", encoder="minilm", layers=3)
+    with pytest.raises(OptionError, match="mpii takes it whole, as seq2seq"):
+        nli(encoder=tmp_path / "bart", encoder_options=None)
+
+
+def saved(architecture: str, folder: Path) -> Path:
+    network, tokenizer = zoo.network_and_tokenizer(architecture)
+    network.base_model.save_pretrained(folder)
+    tokenizer.save_pretrained(folder)
+    return folder
+
+
+@pytest.mark.parametrize("architecture", ["roberta", "electra", "distilbert", "modernbert", "mpnet"])
+def test_any_encoder(architecture: str, tmp_path: Path) -> None:
+    model = nli(encoder=saved(architecture, tmp_path / "encoder"), encoder_options=None)
+    pair = ("a dog", "a cat")
+    why: Any = saywhy.explain(model, pair)
+    np.testing.assert_allclose(why.steps[-1], model.predict([pair])[0].probabilities, atol=1e-5)
+    given = zoo.network_and_tokenizer(architecture)[0].base_model
+    torch.testing.assert_close(model.module.encoder.get_input_embeddings().weight, given.get_input_embeddings().weight)
+
+
+@pytest.mark.parametrize("architecture", ["gpt2", "llama"])
+def test_what_reads_from_left_to_right_is_no_encoder(architecture: str, tmp_path: Path) -> None:
+    with pytest.raises(OptionError, match="reads from left to right"):
+        nli(encoder=saved(architecture, tmp_path / "decoder"), encoder_options=None)
 
 
 def test_mistakes_are_named() -> None:
+    for wrong, says in (
+        ({"heads": 0}, "heads must be at least 1, not 0"),
+        ({"longest": 0}, "longest must be at least 1"),
+        ({"dropout": 1.5}, "dropout must be at least 0 and below 1"),
+        ({"width": 30, "heads": 4}, "width must be a multiple of heads, not 30 and 4"),
+    ):
+        with pytest.raises(OptionError, match=says):
+            nli(**wrong)
     with pytest.raises(OptionError, match="unknown integration 'half'; use one of full"):
         nli(integration="half")
     with pytest.raises(OptionError, match="no explanations in words to learn from"):

@@ -26,7 +26,10 @@ from saywhy.errors import OptionError
 __all__ = ["evaluate"]
 
 SHOWN = 6  # examples in the report
-_OWN = ("split", "limit", "seed", "batch_size", "truncation", "space", "erasure", "keep", "against")
+_OWN = (
+    *("data", "methods", "metrics", "split", "limit", "seed", "batch_size", "truncation", "space", "erasure"),
+    *("keep", "against"),
+)
 
 
 def evaluate(

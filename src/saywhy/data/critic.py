@@ -32,8 +32,11 @@ class _Derived(Corpus):
         name: as registered.
         seed: of what is drawn.
         source: name of the dataset.
-        train_share: as in `load_dataset`, for a source without ``train``; otherwise it does not matter.
+        dev_share: as in `load_dataset`: what is cut is the source, so that no example is both learned from and
+            selected on, in different company.
+        train_share: as there; for a source without ``train``, otherwise it does not matter.
         root: folder of the normalised files; see `data_root`.
+        path: official files of the source, in their place.
     """
 
     def __init__(
@@ -42,19 +45,23 @@ class _Derived(Corpus):
         *,
         seed: int = 0,
         source: str = "esnli",
+        dev_share: float = 0.0,
         train_share: float = 0.9,
         root: str | os.PathLike[str] | None = None,
+        path: str | os.PathLike[str] | None = None,
     ) -> None:
         if source not in datasets or source == name:
             raise OptionError(f"{name}: {source!r} is not a dataset that explanations can be taken from")
-        self.name, self.seed, self.source, self.train_share, self.root = name, seed, source, train_share, root
+        self.name, self.seed, self.source = name, seed, source
+        places = {"root": root, "path": path}
+        self._given: dict[str, Any] = {name: place for name, place in places.items() if place is not None}
+        self._given |= {"dev_share": dev_share, "train_share": train_share}
 
     def _data(self) -> Any:
         from saywhy.data.loading import load_dataset
 
-        given: dict[str, Any] = {"root": self.root} if self.root is not None else {}
         # The same draw whatever the seed, so that critics and models share their train and dev.
-        return load_dataset(self.source, train_share=self.train_share, **given)
+        return load_dataset(self.source, **self._given)
 
     def splits(self) -> tuple[str, ...]:
         """Those of the source that have explanations."""
@@ -104,7 +111,15 @@ class CriticPairs(_Derived):
 
 
 class ExplanationsAlone(_Derived):
-    """Explanations without what they explain, labelled by what they explain: for a reader that sees nothing else."""
+    """Explanations without what they explain, labelled by what they explain: for a reader that sees nothing else.
+
+    Where there are choices the reader sees these, too: without them an answer has no number.
+    """
+
+    @property
+    def task(self) -> str:  # type: ignore[override]
+        """``choices`` if the source has choices, else ``text``."""
+        return "choices" if self._data().task == "choices" else "text"
 
     @property
     def labels(self) -> tuple[str, ...]:  # type: ignore[override]
@@ -114,11 +129,10 @@ class ExplanationsAlone(_Derived):
     def read(self, split: str) -> Iterator[Example]:
         """One example for every explanation."""
         for example in self.explained(split):
-            if example.choices:
-                raise OptionError(f"{self.name}: the labels of {self.source} are choices, which differ by example")
-            for i, sentence in enumerate(example.explanations):
-                if sentence.strip():
-                    yield Example((sentence,), example.label, id=f"{example.id}-{i}", source=example.source)
+            for i, said in enumerate(example.explanations):
+                if said.strip():
+                    name = f"{example.id}-{i}"
+                    yield Example((said,), example.label, example.choices, id=name, source=example.source)
 
 
 def _keys(example: Example) -> tuple[str, ...]:
@@ -138,7 +152,7 @@ register(
 register(
     ExplanationsAlone,
     "explanations-alone",
-    tasks=("text",),
+    tasks=("text", "choices"),
     family="explanations",
     summary="Explanations without what they explain, for a reader that tells the label from them.",
 )

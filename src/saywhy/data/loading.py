@@ -102,7 +102,9 @@ def load_dataset(
     for name, share in (("dev_share", dev_share), ("train_share", train_share)):
         if not 0 <= share < 1:
             raise OptionError(f"{name} must be at least 0 and below 1, not {share}")
-    corpus, summary = _corpus(name_or_path, seed, options)
+    shares = {"dev_share": dev_share, "train_share": train_share}
+    corpus, summary = _corpus(name_or_path, seed, options, shares)
+    dev_share, train_share = shares["dev_share"], shares["train_share"]
     names = corpus.splits()
     read: Callable[[str], Iterator[Example]] = corpus.read
     if dev_share > 0 and {"train", "dev"} <= set(names) and "test" not in names:
@@ -132,11 +134,17 @@ def load_dataset(
     return data if split is None else list(data[split])
 
 
-def _corpus(name_or_path: str | os.PathLike[str], seed: int, options: dict[str, Any]) -> tuple[Corpus, str]:
+def _corpus(
+    name_or_path: str | os.PathLike[str], seed: int, options: dict[str, Any], shares: dict[str, float]
+) -> tuple[Corpus, str]:
+    """The corpus and what it is; one that cuts its own source takes the shares, which are then 0."""
     given = os.fspath(name_or_path)
     if given in datasets:
         entry = datasets[given]
-        return _make(entry.value, given, seed, options), entry.summary
+        own = _option_names(entry.value) & shares.keys()
+        taken = {name: shares[name] for name in own if shares[name]}
+        shares.update(dict.fromkeys(own, 0.0))
+        return _make(entry.value, given, seed, {**options, **taken}), entry.summary
     path = Path(given).expanduser()
     if path.exists() or format_of(path) is not None or os.sep in given:
         if not path.exists():

@@ -35,9 +35,8 @@ class _Judged(SentenceMetric):
                 f"`saywhy train plain --data {self.corpus} --model minilm --out runs/{self.judge}`"
             )
 
-    def _asked(self, trial: Trial, texts: list[Any]) -> list[Any]:
+    def _asked(self, trial: Trial, examples: list[Example]) -> list[Any]:
         model = _load(getattr(self, self.judge))
-        examples = [Example(given if isinstance(given, tuple) else (given,)) for given in texts]
         return model.predict(examples, batch_size=trial.bench.batch_size, truncation="head")
 
     def _parts(self, trial: Trial, fits: list[bool]) -> Parts:
@@ -77,8 +76,8 @@ class CriticScore(_Judged):
     def measure(self, trial: Trial) -> Parts:
         """Whether the critic says yes."""
         told = zip(trial.bench.examples, labels_of(trial), sentences_of(trial), strict=True)
-        texts = [critic_texts(example, label, sentence) for example, label, sentence in told]
-        return self._parts(trial, [found.label == "yes" for found in self._asked(trial, texts)])
+        asked = [Example(critic_texts(example, label, sentence)) for example, label, sentence in told]
+        return self._parts(trial, [found.label == "yes" for found in self._asked(trial, asked)])
 
     def contributions(self, parts: Parts) -> Contributions:
         """The percentage, also of right and of wrong predictions."""
@@ -94,7 +93,7 @@ class LabelAccuracy(_Judged):
     """Share of the sentences from which a reader that sees nothing else tells the label that the model predicted.
 
     Reference: MPII, Table 6 (LAcc), where people read. A sentence that gives away nothing has the reader's guesses; one
-    that contradicts its label has less than that.
+    that contradicts its label has less than that. Of a question with choices the reader sees the choices, too.
 
     Options:
         reader: folder of a model trained on ``explanations-alone``.
@@ -108,9 +107,9 @@ class LabelAccuracy(_Judged):
 
     def measure(self, trial: Trial) -> Parts:
         """Whether the reader finds the predicted label."""
-        labels = labels_of(trial)
-        found = self._asked(trial, list(sentences_of(trial)))
-        return self._parts(trial, [said.label == label for said, label in zip(found, labels, strict=True)])
+        told = list(zip(trial.bench.examples, sentences_of(trial), strict=True))
+        found = self._asked(trial, [Example((said,), choices=example.choices) for example, said in told])
+        return self._parts(trial, [a.label == label for a, label in zip(found, labels_of(trial), strict=True)])
 
     def contributions(self, parts: Parts) -> Contributions:
         """The share."""

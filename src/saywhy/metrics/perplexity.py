@@ -9,6 +9,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from saywhy.data.corpus import text_key
 from saywhy.errors import OptionError
 from saywhy.metrics.base import register
 from saywhy.metrics.parts import Contributions, Parts
@@ -29,16 +30,17 @@ class Perplexity(SentenceMetric):
     that people wrote for one split of a dataset. As there, the end of a sentence counts as a prediction and not as a
     word, and capitals are read as small letters.
 
+    Text that was learned from looks far more fluent than it is: a note says how many of the examples that is true of.
+
     Options:
-        data: the dataset whose explanations are learned.
-        split: of it; ``train`` if it has one, else ``dev``. Never the one that is measured on.
+        learned_from: the dataset whose explanations are learned, or one of its splits (``esnli:test``); ``train`` if it
+            has one, else ``dev``.
         order: words the model looks at.
     """
 
     name: ClassVar[str] = "perplexity"
 
-    data: str = "esnli"
-    split: str | None = None
+    learned_from: str = "esnli"
     order: int = 3
 
     def __post_init__(self) -> None:
@@ -58,16 +60,19 @@ class Perplexity(SentenceMetric):
 
     def measure(self, trial: Trial) -> Parts:
         """Log-probability and words of each sentence that has some."""
-        model = _learn(self.data, self.split, self.order)
+        model, known = _learn(self.learned_from, self.order)
         found = [sentence.lower().split() for sentence in sentences_of(trial)]
         index = np.flatnonzero([bool(words) for words in found])
         table = np.asarray([[model.log_probability(found[i]), len(found[i])] for i in index], dtype=np.float64)
-        return Parts(index, {"counts": table.reshape(-1, 2)}, len(found))
+        met = sum(text_key(example) in known for example in trial.bench.examples)
+        return Parts(index, {"counts": table.reshape(-1, 2)}, len(found), {"met": met})
 
     def contributions(self, parts: Parts) -> Contributions:
         """The perplexity over the corpus, of which every sentence has a share."""
-        notes = (f"language model of order {self.order} learned from the explanations of {self.data}",)
-        return Contributions(parts.columns["counts"], _perplexity, notes=notes)
+        note = f"by a language model of order {self.order} of the explanations of {self.learned_from}"
+        if parts.counts["met"]:
+            note += f", which learned from {parts.counts['met']} of these {parts.seen} examples: it is too low"
+        return Contributions(parts.columns["counts"], _perplexity, notes=(note,))
 
 
 def _perplexity(means: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -75,13 +80,15 @@ def _perplexity(means: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 @lru_cache(maxsize=4)
-def _learn(data: str, split: str | None, order: int) -> NgramModel:
-    """Learning takes seconds, and a corpus is measured in many blocks."""
+def _learn(learned_from: str, order: int) -> tuple[NgramModel, frozenset[str]]:
+    """The model, and what it learned from; learning takes seconds, and a corpus is measured in many blocks."""
     from saywhy.data import load_dataset
 
+    data, _, split = learned_from.partition(":")
     found = load_dataset(data)
     chosen = split or ("train" if "train" in found.splits else "dev")
-    sentences = [s.lower().split() for example in found[chosen] for s in example.explanations]
-    if not sentences:
+    examples = [example for example in found[chosen] if example.explanations]
+    if not examples:
         raise OptionError(f"perplexity: {data} has no explanations in {chosen} to learn a language model from")
-    return NgramModel(sentences, order)
+    sentences = [s.lower().split() for example in examples for s in example.explanations]
+    return NgramModel(sentences, order), frozenset(map(text_key, examples))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import html
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -13,7 +13,7 @@ from saywhy.errors import OptionError
 from saywhy.metrics.comparison import Comparison, Evidence, compare_results
 from saywhy.types import SCHEMA, Example, Explanation, MetricResult
 
-__all__ = ["CHANCE", "EvaluationTable", "Evidence"]
+__all__ = ["CHANCE", "EvaluationTable", "Evidence", "notes_of"]
 
 CHANCE = "random"
 
@@ -199,6 +199,7 @@ class EvaluationTable:
             )
         if any(r.erasure for r in self.results):
             lines.append(f"erasure: {self.erasure}")
+        lines += notes_of(self.results)
         lines += [str(comparison) for comparison in self._against_chance]
         return "\n".join(lines)
 
@@ -220,6 +221,18 @@ class EvaluationTable:
             detail = ", ".join(f"{k}={v}" for k, v in differing.items())
             columns.append((f"{name}{f' ({detail})' if detail else ''} {_arrow(first)}", cell))
         return columns
+
+
+def notes_of(results: Sequence[MetricResult]) -> list[str]:
+    """What the metrics want the reader to know, said once for all methods it is true of."""
+    about: dict[tuple[str, str], list[str]] = {}
+    for result in results:
+        for note in result.notes:
+            about.setdefault((result.name, note), []).append(result.method)
+    return [
+        f"{name}{' of ' + ', '.join(filter(None, methods)) if any(methods) else ''}: {note}"
+        for (name, note), methods in about.items()
+    ]
 
 
 def _arrow(result: MetricResult) -> str:

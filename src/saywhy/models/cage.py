@@ -13,8 +13,8 @@ from torch import Tensor, nn
 from transformers.modeling_outputs import SequenceClassifierOutput
 
 from saywhy.errors import OptionError
-from saywhy.models.mpii_building import build_encoder, decoder_words
-from saywhy.models.sentences import Generated, decided_once, log_likelihood
+from saywhy.models.mpii_building import build_encoder, decoder_words, take_weights
+from saywhy.models.sentences import Generated, check_shape, decided_once, log_likelihood
 from saywhy.models.text_transformer import head_arguments
 from saywhy.ops.randomness import global_seed
 from saywhy.types import Example
@@ -298,8 +298,7 @@ def build_cage(
     """
     if task not in ("text", "pair", "choices"):
         raise OptionError(f"cage does text, pair and choices, not {task}")
-    if width % heads:
-        raise OptionError(f"width must be a multiple of heads, not {width} and {heads}")
+    check_shape(dropout, layers=layers, width=width, heads=heads, longest=longest, max_length=max_length)
     decoder_words(examples, 5)  # says so where there is nothing to learn from
     kind = CageForMultipleChoice if task == "choices" else CageForSequenceClassification
     # The classifier must have room for the sentence behind the input.
@@ -335,7 +334,7 @@ def build_cage(
     )
     with global_seed(seed, "cage"):
         network = kind(config)
-    network.encoder.load_state_dict(body.state_dict())
+    take_weights(network.encoder, body)
     return network, tokenizer
 
 

@@ -14,7 +14,7 @@ from transformers.modeling_outputs import SequenceClassifierOutput
 from saywhy.errors import OptionError
 from saywhy.models.mpii_building import decoder_words
 from saywhy.models.recurrent import build_recurrent, pick_positions
-from saywhy.models.sentences import SPECIAL_WORDS, UNKNOWN, Generated, decided_once, log_likelihood
+from saywhy.models.sentences import SPECIAL_WORDS, UNKNOWN, Generated, check_shape, decided_once, log_likelihood
 from saywhy.models.text_transformer import head_arguments
 from saywhy.ops.randomness import global_seed
 from saywhy.types import Example
@@ -214,6 +214,14 @@ def build_infersent(
     """
     if task not in ("text", "pair"):
         raise OptionError(f"e-infersent reads a text or a pair of texts, not {task}")
+    check_shape(
+        dropout,
+        embedding_size=embedding_size,
+        hidden_size=hidden_size,
+        decoder_size=decoder_size,
+        vocabulary_size=vocabulary_size,
+        longest=longest,
+    )
     source, tokenizer = build_recurrent(
         examples, task, labels, seed, cell="lstm", glove=glove, embedding_size=embedding_size, hidden_size=8
     )

@@ -72,6 +72,7 @@ class MpiiConfig(transformers.PretrainedConfig):
         self.num_choices, self.longest = num_choices, longest
         self.pretrained, self.pretrained_decoder = pretrained, pretrained_decoder
         self.pad_id, self.start_id, self.end_id = pad_id, start_id, end_id
+        self.max_position_embeddings = self.encoder.get("max_position_embeddings")
         super().__init__(**kwargs)
 
 

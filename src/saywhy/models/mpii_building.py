@@ -14,14 +14,14 @@ from torch import nn
 from saywhy.errors import LoadError, OptionError
 from saywhy.models.minilm import pretrained_with_head
 from saywhy.models.mpii import MpiiConfig, MpiiForMultipleChoice, MpiiForSequenceClassification, MpiiNetwork
-from saywhy.models.sentences import SPECIAL_WORDS, WordVocabulary
+from saywhy.models.sentences import SPECIAL_WORDS, WordVocabulary, check_shape
 from saywhy.models.text_model import quiet
 from saywhy.models.text_transformer import draw_linears, head_arguments
 from saywhy.models.word_starts import start_from_encoder
 from saywhy.ops.randomness import global_seed
 from saywhy.types import Example
 
-__all__ = ["WORD_VECTORS", "build_encoder", "build_mpii", "decoder_words"]
+__all__ = ["WORD_VECTORS", "build_encoder", "build_mpii", "decoder_words", "take_weights"]
 
 WORD_VECTORS = ("encoder", "drawn")
 
@@ -58,7 +58,7 @@ def build_mpii(
         encoder: ``text-transformer`` (from scratch), ``minilm``, or the folder or hub name of any encoder.
         encoder_options: of the network that is named as encoder, such as ``{"layers": 4}``.
         seq2seq: folder or hub name of a pretrained sequence-to-sequence model (BART's kind), whose encoder, decoder and
-            vocabulary are taken instead.
+            vocabulary are taken instead; of the options below it leaves ``longest`` and ``max_length`` to choose.
         integration: ``full``; ``no-inference`` (the label does not feed the words), ``no-interpretation`` (the words do
             not feed the label), or ``none``.
         feedback: ``token`` (the paper's) or ``soft`` (the released code's).
@@ -82,8 +82,15 @@ def build_mpii(
         raise OptionError(f"mpii does text, pair and choices, not {task}")
     if word_vectors not in (None, *WORD_VECTORS):
         raise OptionError(f"unknown word_vectors {word_vectors!r}; use one of {', '.join(WORD_VECTORS)}")
-    if width % heads:
-        raise OptionError(f"width must be a multiple of heads, not {width} and {heads}")
+    check_shape(
+        dropout,
+        layers=layers,
+        width=width,
+        heads=heads,
+        vocabulary_size=vocabulary_size,
+        longest=longest,
+        max_length=max_length,
+    )
     kind = MpiiForMultipleChoice if task == "choices" else MpiiForSequenceClassification
     _, extra = head_arguments(task, labels)
     facts = {
@@ -95,7 +102,22 @@ def build_mpii(
         **extra,
     }
     if seq2seq is not None:
-        return _from_seq2seq(os.fspath(seq2seq), kind, facts, seed)
+        own = {
+            "encoder": encoder,
+            "encoder_options": encoder_options,
+            "layers": layers,
+            "width": width,
+            "heads": heads,
+            "vocabulary_size": vocabulary_size,
+            "lower_case_words": lower_case_words,
+            "word_vectors": word_vectors,
+            "dropout": dropout,
+        }
+        defaults = inspect.signature(build_mpii).parameters
+        useless = [name for name, value in own.items() if value != defaults[name].default]
+        if useless:
+            raise OptionError(f"{', '.join(useless)} cannot be chosen with seq2seq, which brings a whole network")
+        return _from_seq2seq(os.fspath(seq2seq), kind, facts, seed, max_length)
     options = dict(encoder_options or {})
     options.setdefault("max_length", max_length)
     body, tokenizer, pretrained = build_encoder(encoder, examples, task, labels, seed, options)
@@ -129,7 +151,7 @@ def build_mpii(
         network.integration.begin()
         draw_linears(network.decoder)
         nn.init.normal_(network.decoder.embed_tokens.weight, std=width**-0.5)
-    network.encoder.load_state_dict(body.state_dict())
+    take_weights(network.encoder, body)
     if word_vectors == "encoder" or (word_vectors is None and pretrained):
         start_from_encoder(network, tokenizer, words.table, len(SPECIAL_WORDS))
     return network, tokenizer
@@ -144,7 +166,7 @@ def decoder_words(examples: Sequence[Example], size: int, lower_case: bool = Fal
     sentences = [sentence for example in examples for sentence in example.explanations]
     if not sentences:
         raise OptionError(
-            "the data has no explanations in words to learn from; data that has: esnli, cose, planted-nli, "
+            "the data has no explanations in words to learn from; data that has: esnli, cose, comve, planted-nli, "
             "planted-choices"
         )
     return WordVocabulary.of(sentences, size, lower_case)
@@ -175,12 +197,26 @@ def build_encoder(
         built, tokenizer = entry.value(examples, task, labels, seed, **given)
         return built.base_model, tokenizer, entry.family == "pretrained"
     built, tokenizer = pretrained_with_head(name, task, labels, seed)
+    if built.config.is_encoder_decoder:
+        raise OptionError(f"{name} is a sequence-to-sequence model and no encoder; mpii takes it whole, as seq2seq=...")
+    if any(getattr(module, "is_causal", False) is True for module in built.base_model.modules()):
+        raise OptionError(
+            f"{name} reads from left to right: its first state, which decides, has read nothing; use an encoder"
+        )
     longest = given.pop("max_length", None)
     if given:
         raise OptionError("encoder_options go with an encoder's name, not with a folder or a hub name")
     if longest is not None:
         tokenizer.model_max_length = min(longest, tokenizer.model_max_length)
     return built.base_model, tokenizer, True
+
+
+def take_weights(network: nn.Module, body: nn.Module) -> None:
+    """Give an encoder a body's weights; a pooler, which nobody asks here, may be missing on either side."""
+    missing, left = network.load_state_dict(body.state_dict(), strict=False)
+    strange = [name for name in (*missing, *left) if not name.startswith("pooler.")]
+    if strange:
+        raise LoadError(f"the weights of {type(body).__name__} do not fit {type(network).__name__}: {strange[0]}")
 
 
 def _more_types(body: Any, wanted: int, seed: int) -> None:
@@ -196,7 +232,9 @@ def _more_types(body: Any, wanted: int, seed: int) -> None:
     body.config.type_vocab_size = wanted
 
 
-def _from_seq2seq(name: str, kind: type[MpiiNetwork], facts: Mapping[str, Any], seed: int) -> tuple[MpiiNetwork, Any]:
+def _from_seq2seq(
+    name: str, kind: type[MpiiNetwork], facts: Mapping[str, Any], seed: int, max_length: int
+) -> tuple[MpiiNetwork, Any]:
     try:
         with quiet():
             whole = transformers.AutoModel.from_pretrained(name, use_safetensors=True)
@@ -208,10 +246,13 @@ def _from_seq2seq(name: str, kind: type[MpiiNetwork], facts: Mapping[str, Any], 
     config = whole.config
     if (
         not config.is_encoder_decoder
-        or not hasattr(config, "d_model")
+        or not hasattr(config, "decoder_layers")  # T5 scales its states, and has another table for what it writes
         or not hasattr(whole.get_decoder(), "embed_tokens")
     ):
         raise LoadError(f"{name} holds {type(whole).__name__}, which is no sequence-to-sequence model of BART's kind")
+    if facts["longest"] > config.max_position_embeddings:
+        raise OptionError(f"longest must be at most {config.max_position_embeddings}, the positions of {name}")
+    tokenizer.model_max_length = min(max_length, tokenizer.model_max_length, config.max_position_embeddings)
     made = MpiiConfig(
         encoder=config.to_dict(),
         decoder=config.to_dict(),

@@ -51,7 +51,7 @@ class Mpii(Explaining):
         afire_width: size of the other player's states; 128 for ``ami`` and 256 for ``wgan-gp`` unless given.
         afire_rate: its learning rate; 1e-3 for ``ami`` and 1e-5 for ``wgan-gp``, as released, unless given.
         own_from: share of the run after which the final label is learned behind the model's own sentence, too; 1 is
-            never.
+            never. With soft feedback that sentence is read as the words it is printed as.
         explanations: how many of an example's explanations are learned; one at random each time if None.
         decoder_rate: learning rate of what was not trained before.
 

@@ -19,6 +19,7 @@ from markupsafe import Markup
 
 from saywhy.display import STYLE, explanation_html, field_names, visible, words_html
 from saywhy.errors import InputError, OptionError
+from saywhy.metrics.table import notes_of
 from saywhy.reports import svg
 from saywhy.reports.bins import AXES, parts_tables, plot_row
 from saywhy.reports.legend import method_sentence, metric_sentence
@@ -88,7 +89,7 @@ class Report:
             rows=rows,
             findings=findings(rows),
             level=_level(self.results),
-            result_notes=_notes(self.results),
+            result_notes=notes_of(self.results),
             plots=[(row, Markup(svg.dots(row))) for row in rows if len(row.results()) > 1],
             binned=[(axis, shown) for axis, plots in drawn if (shown := [(row, plot) for row, plot in plots if plot])],
             parts=parts_tables(self.results),
@@ -200,18 +201,6 @@ def template(name: str) -> jinja2.Template:
 def _level(results: Sequence[MetricResult]) -> str:
     levels = {float(r.variant.get("level", 0.95)) for r in results if r.method}
     return f"{100 * levels.pop():g} % " if len(levels) == 1 else ""
-
-
-def _notes(results: Sequence[MetricResult]) -> list[str]:
-    """What the metrics want the reader to know, said once for all methods it is true of."""
-    about: dict[tuple[str, str], list[str]] = {}
-    for result in results:
-        for note in result.notes:
-            about.setdefault((result.name, note), []).append(result.method)
-    return [
-        f"{name}{' of ' + ', '.join(filter(None, methods)) if any(methods) else ''}: {note}"
-        for (name, note), methods in about.items()
-    ]
 
 
 def shown_parts(shown: Shown) -> dict[str, Any]:
