@@ -177,6 +177,21 @@ def test_coefficients_as_heat_maps() -> None:
     assert len(maps["key coefficients"]["columns"]) == heads
 
 
+def test_levels_with_commas() -> None:
+    assert with_module(levels="head, feature")[1].levels == ("feature", "head")
+
+
+def test_smats_coefficients_as_a_heat_map() -> None:
+    module = SmatAttention([0, 2], heads=4, width=8)
+    with torch.no_grad():
+        module.head[1, 2] = 1.0
+    (drawn,) = module.maps().values()
+    expected = np.full((2, 4), 0.25)
+    expected[1, 2] = 1.0
+    np.testing.assert_allclose(drawn["values"], expected)
+    assert (drawn["middle"], drawn["rows"], drawn["columns"]) == (0.25, ["layer 1", "layer 2"], ["1", "2", "3", "4"])
+
+
 def test_a_text_without_words_and_one_of_one_word() -> None:
     model, module = with_module(norm="sparsemax")
     _, r, _ = explained(model, module, ["", "a", zoo.TEXTS[0]])

@@ -160,8 +160,18 @@ def test_weights_count() -> None:
     torch.testing.assert_close(total.detach(), expected)
 
 
-def test_without_criteria_it_is_plain_training() -> None:
-    plain, bare = quick("plain", epochs=1), quick(criteria="", epochs=1)
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [(0.1, (0.1,)), (1, (1.0,)), ("0.1, 0.2", (0.1, 0.2)), ("0.5", (0.5,)), ([0.1, 0.5], (0.1, 0.5))],
+)
+def test_shares_as_a_number_or_with_commas(given: Any, expected: tuple[float, ...]) -> None:
+    objective = Ivra(zoo.classifier(), OptimiserSettings(), shares=given)
+    assert (objective.shares, objective.all_shares) == (expected, False)
+
+
+@pytest.mark.parametrize("none", ["", None])
+def test_without_criteria_it_is_plain_training(none: str | None) -> None:
+    plain, bare = quick("plain", epochs=1), quick(criteria=none, epochs=1)
     assert attached(bare.module, InterpretableAttention) is not None
     own = {k: v for k, v in bare.module.state_dict().items() if not k.startswith("interpretable")}
     assert all(torch.equal(own[k], v) for k, v in plain.module.state_dict().items())
@@ -272,9 +282,25 @@ def test_mistakes(tmp_path: Path) -> None:
         ("criteria", "truth"): "unknown criteria truth; known: sim, comp, suff, cons",
         ("suff_loss", "l2"): "suff_loss must be margin, mae or kl",
         ("cons_loss", "l2"): "cons_loss must be one of kl, cluster, correlation",
+        ("criteria", 5): "unknown criteria 5",
+        ("criteria", ("comp", None)): "unknown criteria None",
         ("shares", "some"): "shares must be",
+        ("shares", "0.1,some"): "shares must be",
+        ("shares", True): "shares must be",
+        ("shares", None): "shares must be",
+        ("shares", 2): "shares must be",
+        ("levels", 5): "levels must be some of",
         ("comp_weight", -1.0): "must not be negative",
+        ("comp_weight", "much"): "must be numbers: comp_weight='much'",
+        ("suff_margin", None): "must be numbers: suff_margin=None",
+        ("cons_weight", float("nan")): "must be numbers: cons_weight=nan",
+        ("coefficient_rate", "high"): "must be numbers: coefficient_rate='high'",
+        ("student_rate", 0): "student_rate must be above 0",
+        ("student_rate", "0.1"): "must be numbers: student_rate='0.1'",
+        ("frozen", "no"): "frozen must be true or false, not 'no'",
         ("sim_every", 0): "sim_every must be at least 1",
+        ("sim_every", 1.5): "sim_every must be at least 1 and a whole number, not 1.5",
+        ("sim_every", True): "sim_every must be at least 1 and a whole number",
         ("norm", "l2"): "norm must be one of",
     }.items():
         with pytest.raises(OptionError, match=message):

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from saywhy.studies import Study, StudyResult
 from saywhy.studies.cells import Cell, Store, write_json
 from saywhy.studies.plan import Plan
-from saywhy.types import MetricResult
+from saywhy.types import MetricResult, WordScores
 
 from .conftest import scored
 
@@ -56,6 +57,7 @@ def study(
     seeds: Sequence[int] = (0, 1),
     paper: Mapping[str, Any] | None = None,
     text: str = TEXTS[0],
+    texts: Sequence[Sequence[str]] = (),
     log: bool = True,
     more: Callable[[str, str, int], list[dict[str, Any]]] | None = None,
     **facts: Any,
@@ -63,7 +65,8 @@ def study(
     """Models by datasets by methods by seeds; a method's truth is its number plus a hundredth of seed and model.
 
     Sufficiency (lower is better) is one less its truth and has bins; accuracy belongs to the model. ``more`` gives
-    further results of a model, a method (empty for the model's own) and a seed.
+    further results of a model, a method (empty for the model's own) and a seed. ``texts`` are examples to keep,
+    in place of the one of ``text``.
     """
     models = models or {"small": {}}
     methods = methods or {"random": 0.1, "lime": 0.6}
@@ -85,7 +88,7 @@ def study(
                     cell = Cell("evaluate", {**config, "seed": seed}, ENVIRONMENT, (train.name,), told)
                     cells.append(cell)
                     level += (seed + number) / 100
-                    found = _measured(method, level, text) if method else _accuracy(level)
+                    found = _measured(method, level, texts or [[text]]) if method else _accuracy(level)
                     found["results"] += more(model, method, seed) if more is not None else []
                     results[cell.name] = _done(found, 2.0)
     for name, found in results.items():
@@ -105,7 +108,13 @@ def _accuracy(level: float) -> dict[str, Any]:
     return {"fingerprint": "f00d", "n": 4, "results": [measured("accuracy", "", [level] * 4)], "explanations": []}
 
 
-def _measured(method: str, level: float, text: str) -> dict[str, Any]:
+def _why(texts: Sequence[str], method: str) -> WordScores:
+    """Scores of the words of the first text, beside which others may stand."""
+    why = scored(texts[0], method)
+    return replace(why, header=replace(why.header, texts=tuple(texts)))
+
+
+def _measured(method: str, level: float, texts: Sequence[Sequence[str]]) -> dict[str, Any]:
     values = [level - 0.05, level, level, level + 0.05]
     bins = {"0.1": 1 - level, "0.05": 0.9 - level}
     found = [
@@ -113,6 +122,10 @@ def _measured(method: str, level: float, text: str) -> dict[str, Any]:
         measured("sufficiency", method, [1 - v for v in values], higher=False, bins=bins),
     ]
     gold = {"rationales": [[{"field": 0, "start": 8, "end": 12}]], "answers": [], "truth": True}
-    examples = [{"texts": [text], "choices": [], "label": "pos", "id": "first", **gold}]
-    why = [{"method": method, "why": scored(text, method).to_dict()}]
+    names = ["first", "second", "third", *(f"example {i}" for i in range(3, len(texts)))]
+    examples = [
+        {"texts": list(kept), "choices": [], "label": "pos", "id": name, **gold}
+        for name, kept in zip(names, texts, strict=False)
+    ]
+    why = [{"method": method, "why": _why(kept, method).to_dict()} for kept in texts]
     return {"fingerprint": "f00d", "n": 4, "results": found, "examples": examples, "explanations": why}

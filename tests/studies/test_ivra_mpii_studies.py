@@ -74,6 +74,14 @@ def test_each_criterion_has_three_seeds_on_its_own_metric(name: str) -> None:
             assert found[f"{criterion}-softmax", metric] == {0}
 
 
+@pytest.mark.parametrize("name", ["ivra-figure8", "ivra-figure8-nli"])
+@pytest.mark.parametrize("scale", ["quick", "paper"])
+def test_gains_of_direct_training_are_in_proportion_to_what_was_transferred(name: str, scale: str) -> None:
+    plan, _ = plan_study(FOLDER / f"{name}.yaml", scale=scale)
+    assert len(plan.study.gains) == len(CRITERIA)
+    assert all(model.startswith("transferred") for model in plan.study.gains.values())
+
+
 @pytest.mark.parametrize("path", FILES, ids=name_of)
 def test_nothing_is_trained_or_selected_on_what_is_reported(path: Path) -> None:
     """Training selects on `dev`: what is reported is another split, or other data."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import torch
@@ -15,7 +15,7 @@ from saywhy.models.text_model import TextModel
 from saywhy.ops.simplex import check_norm, deviation, normalise, project
 from saywhy.types import Example
 
-__all__ = ["LEVELS", "READINGS", "InterpretableAttention", "build_interpretable_attention"]
+__all__ = ["LEVELS", "READINGS", "InterpretableAttention", "build_interpretable_attention", "chosen_levels"]
 
 LEVELS = ("feature", "head", "layer")
 READINGS = ("joint", "coefficients", "layers")
@@ -46,7 +46,8 @@ class InterpretableAttention(AttentionModule):
         heads: of a layer.
         width: of a head.
         norm: ``softmax``, ``sparsemax`` or ``entmax15``.
-        levels: which coefficients are trained, of ``feature``, ``head`` and ``layer``; the others stay at 1.
+        levels: which coefficients are trained, of ``feature``, ``head`` and ``layer``, as a list or with commas; the
+            others stay at 1.
         reading: ``joint``, ``coefficients`` or ``layers``.
 
     Example:
@@ -67,17 +68,14 @@ class InterpretableAttention(AttentionModule):
         width: int,
         *,
         norm: str = "softmax",
-        levels: Sequence[str] = LEVELS,
+        levels: str | Sequence[str] = LEVELS,
         reading: str = "joint",
     ) -> None:
         super().__init__(calls, heads, width)
         check_norm(norm)
-        chosen = (levels,) if isinstance(levels, str) else tuple(levels)
-        if not chosen or set(chosen) - set(LEVELS):
-            raise OptionError(f"levels must be some of {', '.join(LEVELS)}, not {', '.join(chosen) or 'none'}")
         if reading not in READINGS:
             raise OptionError(f"reading must be one of {', '.join(READINGS)}, not {reading!r}")
-        self.norm, self.levels, self.reading = norm, tuple(x for x in LEVELS if x in chosen), reading
+        self.norm, self.levels, self.reading = norm, chosen_levels(levels), reading
         layers = len(self.calls)
         for name, level, shape in (
             ("query", "feature", (layers, heads, width)),
@@ -151,6 +149,23 @@ class InterpretableAttention(AttentionModule):
         return project(weighed, self.norm).transpose(1, 2)
 
 
+def chosen_levels(given: str | Sequence[str]) -> tuple[str, ...]:
+    """Levels of coefficients from a list or from names with commas, in one order.
+
+    Example:
+        >>> chosen_levels("head, feature")
+        ('feature', 'head')
+    """
+    names = [name.strip() for name in given.split(",")] if isinstance(given, str) else given
+    wanted = list(names) if isinstance(names, Iterable) else [names]
+    unknown = [str(name) for name in wanted if name not in LEVELS]
+    if unknown or not wanted:
+        raise OptionError(
+            f"levels must be some of {', '.join(LEVELS)}, not {', '.join(filter(None, unknown)) or 'none'}"
+        )
+    return tuple(level for level in LEVELS if level in wanted)
+
+
 def build_interpretable_attention(
     examples: Sequence[Example],
     task: str,
@@ -160,7 +175,7 @@ def build_interpretable_attention(
     base: str = "minilm",
     base_options: Mapping[str, Any] | None = None,
     norm: str = "softmax",
-    levels: Sequence[str] = LEVELS,
+    levels: str | Sequence[str] = LEVELS,
     reading: str = "joint",
 ) -> tuple[Any, Any]:
     """A network with attention, and IvRA's coefficients that turn its attention into explanations.
@@ -173,7 +188,7 @@ def build_interpretable_attention(
         base: the network: a name out of `saywhy list models`, or a folder or hub name.
         base_options: its options, if it has a name.
         norm: ``softmax``, ``sparsemax`` or ``entmax15``.
-        levels: which coefficients are trained: any of ``feature``, ``head`` and ``layer``.
+        levels: which coefficients are trained: any of ``feature``, ``head`` and ``layer``, as a list or with commas.
         reading: of the paper's formula; see `InterpretableAttention`.
 
     Returns:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -23,7 +24,9 @@ class SmatAttention(AttentionModule):
     Reference: Fernandes, Treviso, Pruthi, Martins, Neubig: Learning to Scaffold (SMaT), NeurIPS 2022, section 3.3, and
     the code released with it: products of queries and keys before any softmax, averaged over the queries.
 
-    Departures: special tokens are no queries and get no weight; there only padding is left out.
+    Departures: special tokens are no queries and get no weight; there only padding is left out. A head's scores are
+    those of the network's own attention, which divides products by the root of the head's width; bare products would be
+    that many times as large, and the softmax over pieces as much sharper, which coefficients that sum to 1 cannot undo.
 
     Args:
         calls: numbers of the attention calls that are read, one a layer.
@@ -38,6 +41,17 @@ class SmatAttention(AttentionModule):
     def __init__(self, calls: Sequence[int], heads: int, width: int) -> None:
         super().__init__(calls, heads, width)
         self.head = nn.Parameter(torch.full((len(self.calls), heads), 1 / heads))
+
+    def maps(self) -> dict[str, dict[str, Any]]:
+        """The trained coefficients as a heat map, layers by heads, around the ``middle`` that all began at."""
+        return {
+            "head coefficients": {
+                "rows": [f"layer {i + 1}" for i in range(len(self.head))],
+                "columns": [f"{i + 1}" for i in range(self.heads)],
+                "values": self.head.detach().cpu().double().tolist(),
+                "middle": 1 / self.heads,
+            }
+        }
 
     def forward(self, calls: Sequence[AttentionCall], content: Tensor) -> Tensor:
         """The explanation, rows x L: each row sums to 1, or to 0 where it has no piece of a word."""

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator, Sequence
+import math
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -19,7 +20,7 @@ from saywhy.models.attention_door import weigh_pieces
 from saywhy.models.attention_module import Surroundings, attach, attached, explained_forward
 from saywhy.models.encoding import content_mask
 from saywhy.models.hidden_states import keep_hidden_states
-from saywhy.models.interpretable_attention import LEVELS, InterpretableAttention
+from saywhy.models.interpretable_attention import LEVELS, InterpretableAttention, chosen_levels
 from saywhy.objectives.base import Objective, TrainingBatch, objectives
 from saywhy.objectives.student import COEFFICIENTS, Student, make_student, simulation_loss, unrolled_step
 from saywhy.ops.criteria import (
@@ -72,13 +73,14 @@ class Ivra(Objective):
     Args:
         model: the model.
         optimiser: how it is optimised.
-        criteria: any of ``sim``, ``comp``, ``suff`` and ``cons``, as a list or with commas; none is plain training.
+        criteria: any of ``sim``, ``comp``, ``suff`` and ``cons``, as a list or with commas; None is plain training.
         norm: of the interpretable attention, if the model has none: ``softmax``, ``sparsemax`` or ``entmax15``.
-        levels: its trained coefficients, any of ``feature``, ``head`` and ``layer``.
+        levels: its trained coefficients, any of ``feature``, ``head`` and ``layer``, as a list or with commas.
         reading: of its formula: ``joint``, ``coefficients`` or ``layers``.
         coefficient_rate: highest learning rate of the coefficients.
         frozen: train the coefficients only; the model's answers stay as they are.
-        shares: shares of the words that count as its top; ``all`` or ``one`` of IvRA's five, or numbers to draw from.
+        shares: shares of the words that count as its top; ``all`` or ``one`` of IvRA's five, or numbers to draw from,
+            as a list or with commas.
         comp_margin: loss that removing the top words should cost.
         suff_margin: by how much the top words alone should do better.
         suff_loss: ``margin``, ``mae`` or ``kl``.
@@ -101,13 +103,13 @@ class Ivra(Objective):
         model: TextModel,
         optimiser: OptimiserSettings,
         *,
-        criteria: str | Sequence[str] = ("comp", "suff"),
+        criteria: str | Sequence[str] | None = ("comp", "suff"),
         norm: str | None = None,
         levels: str | Sequence[str] | None = None,
         reading: str | None = None,
         coefficient_rate: float = 5e-2,
         frozen: bool = False,
-        shares: str | Sequence[float] = "one",
+        shares: str | float | Sequence[float] = "one",
         comp_margin: float = 1.0,
         suff_margin: float = 0.1,
         suff_loss: str = "margin",
@@ -122,9 +124,17 @@ class Ivra(Objective):
     ) -> None:
         super().__init__(model, optimiser)
         self.criteria = chosen_criteria(criteria)
+        _check_numbers(
+            coefficient_rate=coefficient_rate, comp_margin=comp_margin, suff_margin=suff_margin, sim_weight=sim_weight,
+            comp_weight=comp_weight, suff_weight=suff_weight, cons_weight=cons_weight, student_rate=student_rate,
+        )  # fmt: skip
         self.weights = {"sim": sim_weight, "comp": comp_weight, "suff": suff_weight, "cons": cons_weight}
         if min(self.weights.values()) < 0 or comp_margin < 0 or suff_margin < 0:
             raise OptionError("weights and margins must not be negative")
+        if student_rate <= 0:
+            raise OptionError(f"student_rate must be above 0, not {student_rate}")
+        if not isinstance(frozen, bool):
+            raise OptionError(f"frozen must be true or false, not {frozen!r}")
         if suff_loss not in ("margin", "mae", "kl"):
             raise OptionError(f"suff_loss must be margin, mae or kl, not {suff_loss!r}")
         if cons_loss not in CONSISTENT:
@@ -133,8 +143,8 @@ class Ivra(Objective):
             raise OptionError("cons_loss='cluster' compares classes, and this task has none; use kl or correlation")
         if frozen and not self.criteria:
             raise OptionError("with frozen=true only the coefficients learn, and no criterion asks them for anything")
-        if sim_every < 1:
-            raise OptionError(f"sim_every must be at least 1, not {sim_every}")
+        if not isinstance(sim_every, int) or isinstance(sim_every, bool) or sim_every < 1:
+            raise OptionError(f"sim_every must be at least 1 and a whole number, not {sim_every!r}")
         self.shares, self.all_shares = _shares(shares)
         self.margins, self.suff_loss, self.cons_loss = (comp_margin, suff_margin), suff_loss, cons_loss
         self.sim_every, self.student_rate = sim_every, student_rate
@@ -301,15 +311,16 @@ class Ivra(Objective):
             return task.combine(task.raw(network, batch), batch.owner, batch.size)
 
 
-def chosen_criteria(given: str | Sequence[str]) -> tuple[str, ...]:
-    """Criteria from a list or from names with commas, in the paper's order.
+def chosen_criteria(given: str | Sequence[str] | None) -> tuple[str, ...]:
+    """Criteria from a list or from names with commas, in the paper's order; None is none of them.
 
     Example:
         >>> chosen_criteria("cons,sim")
         ('sim', 'cons')
     """
-    names = [name.strip() for name in given.split(",")] if isinstance(given, str) else list(given)
-    unknown = [name for name in names if name and name not in CRITERIA]
+    named = [name.strip() for name in given.split(",")] if isinstance(given, str) else given
+    names = [] if named is None else list(named) if isinstance(named, Iterable) else [named]
+    unknown = [str(name) for name in names if name != "" and name not in CRITERIA]
     if unknown:
         raise OptionError(f"unknown criteria {', '.join(unknown)}; known: {', '.join(CRITERIA)}")
     return tuple(name for name in CRITERIA if name in names)
@@ -321,25 +332,37 @@ def _interpretable(
     if "attention" not in model.capabilities:
         raise CapabilityError(f"attention cannot be trained: {model.no_attention or 'the network has none'}")
     there = attached(model.module, InterpretableAttention)
-    if isinstance(levels, str):
-        levels = [level.strip() for level in levels.split(",")]
-    given: dict[str, Any] = {"norm": norm, "levels": levels, "reading": reading}
+    wanted = None if levels is None else list(chosen_levels(levels))
+    given: dict[str, Any] = {"norm": norm, "levels": wanted, "reading": reading}
     given = {name: value for name, value in given.items() if value is not None}
     if there is None:
         made = InterpretableAttention.of(model, **{"levels": LEVELS, **given})
         attach(model.module, made)
         return made
-    differ = [n for n, value in given.items() if (sorted(value) if n == "levels" else value) != (
-        sorted(there.levels) if n == "levels" else there.options[n])]  # fmt: skip
+    differ = [name for name, value in given.items() if value != there.options[name]]
     if differ:
         raise OptionError(f"the model's interpretable attention has another {', '.join(differ)}; leave the option out")
     return there
 
 
-def _shares(given: str | Sequence[float]) -> tuple[tuple[float, ...], bool]:
-    if given in ("one", "all"):
+def _check_numbers(**given: Any) -> None:
+    wrong = [f"{name}={value!r}" for name, value in given.items() if not _is_number(value)]
+    if wrong:
+        raise OptionError(f"these options must be numbers: {', '.join(wrong)}")
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+
+
+def _shares(given: str | float | Sequence[float]) -> tuple[tuple[float, ...], bool]:
+    if isinstance(given, str) and given in ("one", "all"):
         return SHARES, given == "all"
-    numbers = () if isinstance(given, str) else tuple(float(x) for x in given)
-    if not numbers or not all(0 < x <= 1 for x in numbers):
+    listed: Any = given.split(",") if isinstance(given, str) else given
+    try:
+        numbers = tuple(float(x) for x in (listed if isinstance(listed, Iterable) else (listed,)))
+    except (TypeError, ValueError):
+        numbers = ()
+    if not numbers or isinstance(given, bool) or not all(0 < x <= 1 for x in numbers):
         raise OptionError(f"shares must be 'one', 'all' or numbers between 0 and 1, not {given!r}")
     return numbers, False

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 import torch
 import torch.nn.functional as F
@@ -37,11 +38,12 @@ class Smat(Objective):
 
     Args:
         model: the model, trained already.
-        optimiser: how the coefficients are optimised.
+        optimiser: its ``learning_rate`` is not read: ``coefficient_rate`` and ``student_rate`` take its place. Both are
+            constant and nothing is decayed; a ``schedule``, ``decay``, ``warmup`` or ``weight_decay`` is refused.
         explanation_weight: of explanations in the student's loss (beta).
         student: what the student starts from: a network's name, a folder, or the model itself with a new head.
         student_rate: of its gradient descent.
-        coefficient_rate: highest learning rate of the coefficients.
+        coefficient_rate: learning rate of the coefficients.
 
     Example:
         >>> saywhy.train("smat", data="imdb", model="runs/imdb", student="minilm")             # doctest: +SKIP
@@ -64,6 +66,10 @@ class Smat(Objective):
             raise CapabilityError(f"attention cannot be trained: {model.no_attention or 'the network has none'}")
         if explanation_weight < 0 or min(student_rate, coefficient_rate) <= 0:
             raise OptionError("explanation_weight must not be negative, and the rates must be above 0")
+        default = OptimiserSettings()
+        unread = [n for n in ("schedule", "decay", "warmup", "weight_decay") if vars(optimiser)[n] != vars(default)[n]]
+        if unread:
+            raise OptionError(f"smat's rates are constant and nothing is decayed: leave out {', '.join(unread)}")
         module = attached(model.module, SmatAttention)
         if module is None:
             module = SmatAttention.of(model)
@@ -138,6 +144,10 @@ class Smat(Objective):
             labels, _ = self._taught(batch)
             total += float(F.cross_entropy(self.student(batch)[0], labels).detach()) * len(anchored)
         return -total / len(items)
+
+    def report(self, items: Sequence[Encoded], batch_size: int, seed: int) -> dict[str, Any]:
+        """The trained coefficients as a heat map, layers by heads."""
+        return {"maps": self.module.maps()}
 
     def _taught(self, batch: Batch) -> tuple[Tensor, Tensor]:
         task = self.model.task

@@ -30,7 +30,7 @@ from saywhy.reports.study_figures import (
     sweep_figures,
     training_figures,
 )
-from saywhy.reports.study_parts import changed, examples, legend, overviews, pairs, ran, short, study_notes
+from saywhy.reports.study_parts import alike, changed, examples, legend, overviews, pairs, ran, short, study_notes
 from saywhy.studies import StudyResult, StudyTable
 from saywhy.studies.grids import change_grids, grids
 from saywhy.studies.parts import parts_grids
@@ -118,6 +118,7 @@ def study_page(result: StudyResult) -> str:
         examples=shown,
         left_out=left_out,
         pairs=pairs(result),
+        alike=alike(result),
         notes=study_notes(result),
         cells=cells,
         reused=sum(cell["reused"] for cell in cells),
