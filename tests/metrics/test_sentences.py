@@ -255,6 +255,10 @@ def test_choices_follow_any_other_explanation():
     hearing = model.prepare(CHOICES[:1], "error", 8)
     (heard,) = follow(model, hearing, [said[1].sentence], 8)
     assert parts.columns["after"][0] == int(heard.scores.argmax())
+    twice = [replace(e, choices=(e.choices[0],) * len(e.choices), label=0) for e in CHOICES[:6]]
+    bench = Workbench(model, twice, space="sentences")
+    same = LabelFollows().score(bench.trial("sentence", saywhy.explain(model, twice, "sentence")))
+    assert same.value == 0.0  # the answer is the same, whichever of its places wins
     found = LabelFollows().contributions(parts)
     assert found.values == tuple((parts.columns["after"] != parts.columns["before"]).astype(float))
 

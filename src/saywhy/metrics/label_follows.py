@@ -57,7 +57,10 @@ class LabelFollows(SentenceMetric):
         if asked:
             encoded = model.prepare([bench.examples[i] for i in asked], bench.truncation, bench.batch_size)
             given = [sentences[donors[i]] for i in asked]
-            after[asked] = [int(found.scores.argmax()) for found in follow(model, encoded, given, bench.batch_size)]
+            heard = [int(found.scores.argmax()) for found in follow(model, encoded, given, bench.batch_size)]
+            if choices:  # one that stands twice is the same answer
+                heard = [model.label_index(e.choices[h], e) for e, h in zip(bench.examples, heard, strict=True)]
+            after[asked] = heard
             other[asked] = _ANY if choices else before[[donors[i] for i in asked]]
         return Parts(np.arange(count), {"before": before, "other": other, "after": after}, count)
 
