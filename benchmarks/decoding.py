@@ -25,6 +25,8 @@ import torch
 import saywhy
 from saywhy.models.mpii import MpiiNetwork
 
+BATCHES = 4
+
 
 def seconds(ways: dict[str, Callable[[], Any]], rounds: int) -> dict[str, float]:
     """CPU seconds of each way, by turns."""
@@ -55,16 +57,21 @@ def main() -> None:
     if not isinstance(network, MpiiNetwork):
         raise SystemExit("this measures networks of the kind mpii")
     network.word_bias[network.config.end_id] = torch.finfo(torch.float32).min
-    encoded = model.encode(saywhy.load_dataset(arguments.data, split=arguments.split, limit=arguments.batch, seed=1))
-    whole = model.task.collate(encoded).inputs
-    singles = [model.task.collate([item]).inputs for item in encoded]
+    count = BATCHES * arguments.batch
+    encoded = model.encode(saywhy.load_dataset(arguments.data, split=arguments.split, limit=count, seed=1))
+    # Batches as the library makes them: of inputs of similar length. One at a time, every fourth is enough.
+    encoded.sort(key=lambda item: len(item.rows[0].ids))
+    together = [encoded[i : i + arguments.batch] for i in range(0, len(encoded), arguments.batch)]
+    batches = [model.task.collate(items).inputs for items in together]
+    singles = [model.task.collate([item]).inputs for item in encoded[::BATCHES]]
+    whole = batches[len(batches) // 2]
     memory, first = network.read(**whole), network.read(**singles[0])
-    size, longest = len(encoded), {"longest": arguments.words}
+    longest = {"longest": arguments.words}
 
     took = seconds(
         {
-            "batch": lambda: network.generate(**whole, **longest),
-            "batch, no cache": lambda: network.generate(**whole, **longest, cache=False),
+            "batch": lambda: [network.generate(**batch, **longest) for batch in batches],
+            "batch, no cache": lambda: [network.generate(**batch, **longest, cache=False) for batch in batches],
             "one at a time": lambda: [network.generate(**one, **longest) for one in singles],
             "decoder, batch": lambda: network.write(memory, **longest),
             "decoder, batch, no cache": lambda: network.write(memory, **longest, cache=False),
@@ -73,12 +80,13 @@ def main() -> None:
         },
         arguments.rounds,
     )
-    print(f"{size} inputs of {arguments.data}, sentences of {arguments.words} words, one thread, CPU time")
+    sizes = {"batch": len(encoded), "one at a time": len(singles), "decoder, batch": len(memory.hidden)}
+    took = {name: value / sizes.get(name.removesuffix(", no cache"), 1) for name, value in took.items()}
+    print(f"{len(encoded)} inputs of {arguments.data}, sentences of {arguments.words} words, one thread, CPU time")
     for name, value in took.items():
-        each = value / (1 if name.startswith("decoder, one") else size)
-        print(f"{name:28}{each * 1000:9.2f} ms a sentence{1 / each:10.1f} a second")
+        print(f"{name:28}{value * 1000:9.2f} ms a sentence{1 / value:10.1f} a second")
     ratios = {
-        f"batch of {size} against one at a time": took["one at a time"] / took["batch"],
+        f"batch of {arguments.batch} against one at a time": took["one at a time"] / took["batch"],
         **{
             f"cache against none: {name}": took[f"{name}, no cache"] / took[name]
             for name in ("batch", "decoder, batch", "decoder, one")

@@ -242,7 +242,7 @@ def test_a_model_that_knows_one_label_follows_nothing():
     ]
     found = LabelFollows().score(Workbench(model, NLI[:4], space="sentences").trial("sentence", said))
     assert (found.value, found.n) == (0.0, 4)
-    assert "one label" in found.notes[0]
+    assert "no other label" in found.notes[0]
 
 
 def test_choices_follow_any_other_explanation():

@@ -27,8 +27,18 @@ __all__ = ["evaluate"]
 
 SHOWN = 6  # examples in the report
 _OWN = (
-    *("data", "methods", "metrics", "split", "limit", "seed", "batch_size", "truncation", "space", "erasure"),
-    *("keep", "against"),
+    "data",
+    "methods",
+    "metrics",
+    "split",
+    "limit",
+    "seed",
+    "batch_size",
+    "truncation",
+    "space",
+    "erasure",
+    "keep",
+    "against",
 )
 
 

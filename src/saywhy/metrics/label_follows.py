@@ -78,7 +78,7 @@ class LabelFollows(SentenceMetric):
         changed = after != parts.columns["before"]
         followed = np.where(other == _ANY, changed, after == other)
         alone = (other == _NOBODY).all()
-        notes = ("the model gives all of these one label, so there is none to follow",) * bool(alone)
+        notes = ("no other label here that could be followed",) * bool(alone)
         return Contributions.mean(followed, bins={"changed": float(changed.mean())}, notes=notes)
 
 

@@ -14,8 +14,8 @@ from transformers.modeling_outputs import SequenceClassifierOutput
 
 from saywhy.errors import OptionError
 from saywhy.models.mpii_building import build_encoder, decoder_words, take_weights
-from saywhy.models.sentences import Generated, check_shape, decided_once, log_likelihood
-from saywhy.models.text_transformer import head_arguments
+from saywhy.models.sentences import Generated, decided_once, log_likelihood
+from saywhy.models.text_transformer import check_shape, head_arguments
 from saywhy.ops.randomness import global_seed
 from saywhy.types import Example
 

@@ -14,8 +14,8 @@ from transformers.modeling_outputs import SequenceClassifierOutput
 from saywhy.errors import OptionError
 from saywhy.models.mpii_building import decoder_words
 from saywhy.models.recurrent import build_recurrent, pick_positions
-from saywhy.models.sentences import SPECIAL_WORDS, UNKNOWN, Generated, check_shape, decided_once, log_likelihood
-from saywhy.models.text_transformer import head_arguments
+from saywhy.models.sentences import SPECIAL_WORDS, UNKNOWN, Generated, decided_once, log_likelihood
+from saywhy.models.text_transformer import check_shape, head_arguments
 from saywhy.ops.randomness import global_seed
 from saywhy.types import Example
 

@@ -14,9 +14,9 @@ from torch import nn
 from saywhy.errors import LoadError, OptionError
 from saywhy.models.minilm import pretrained_with_head
 from saywhy.models.mpii import MpiiConfig, MpiiForMultipleChoice, MpiiForSequenceClassification, MpiiNetwork
-from saywhy.models.sentences import SPECIAL_WORDS, WordVocabulary, check_shape
+from saywhy.models.sentences import SPECIAL_WORDS, WordVocabulary
 from saywhy.models.text_model import quiet
-from saywhy.models.text_transformer import draw_linears, head_arguments
+from saywhy.models.text_transformer import check_shape, draw_linears, head_arguments
 from saywhy.models.word_starts import start_from_encoder
 from saywhy.ops.randomness import global_seed
 from saywhy.types import Example

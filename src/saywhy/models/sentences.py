@@ -31,7 +31,6 @@ __all__ = [
     "Spoken",
     "Vocabulary",
     "WordVocabulary",
-    "check_shape",
     "count_words",
     "decided_once",
     "follow",
@@ -48,17 +47,6 @@ SPECIAL_WORDS = ("<pad>", "<s>", "</s>", UNKNOWN)
 
 _APOSTROPHE = regex.compile(r"(?<=[\p{L}\p{N}]) ['’] ?(?=[\p{L}\p{N}])")
 _WORD = regex.compile(r"[\p{L}\p{N}]+(?:['’\-][\p{L}\p{N}]+)*|\S")
-
-
-def check_shape(dropout: float, **sizes: int) -> None:
-    """Raise an error for sizes below 1, a dropout that is no share, or heads that a width cannot be split among."""
-    for name, size in sizes.items():
-        if size < 1:
-            raise OptionError(f"{name} must be at least 1, not {size}")
-    if not 0 <= dropout < 1:
-        raise OptionError(f"dropout must be at least 0 and below 1, not {dropout}")
-    if sizes.get("width", 0) % sizes.get("heads", 1):
-        raise OptionError(f"width must be a multiple of heads, not {sizes['width']} and {sizes['heads']}")
 
 
 @dataclass(frozen=True)

@@ -15,6 +15,7 @@ from saywhy.types import Example
 __all__ = [
     "SPECIAL_TOKENS",
     "build_text_transformer",
+    "check_shape",
     "draw_linears",
     "head_arguments",
     "train_tokenizer",
@@ -62,8 +63,9 @@ def build_text_transformer(
 
     if architecture not in _CONFIGURATIONS:
         raise OptionError(f"unknown architecture {architecture!r}; use one of {', '.join(_CONFIGURATIONS)}")
-    if width % heads:
-        raise OptionError(f"width must be a multiple of heads, not {width} and {heads}")
+    check_shape(
+        dropout, layers=layers, width=width, heads=heads, vocabulary_size=vocabulary_size, max_length=max_length
+    )
     name, extra = head_arguments(task, labels)
     kind = getattr(transformers, _CONFIGURATIONS[architecture].prefix + name, None)
     if kind is None:
@@ -158,6 +160,17 @@ def draw_linears(network: torch.nn.Module) -> None:
     for module in network.modules():
         if isinstance(module, torch.nn.Linear):
             torch.nn.init.xavier_uniform_(module.weight)
+
+
+def check_shape(dropout: float, **sizes: int) -> None:
+    """Raise an error for sizes below 1, a dropout that is no share, or heads that a width cannot be split among."""
+    for name, size in sizes.items():
+        if size < 1:
+            raise OptionError(f"{name} must be at least 1, not {size}")
+    if not 0 <= dropout < 1:
+        raise OptionError(f"dropout must be at least 0 and below 1, not {dropout}")
+    if sizes.get("width", 0) % sizes.get("heads", 1):
+        raise OptionError(f"width must be a multiple of heads, not {sizes['width']} and {sizes['heads']}")
 
 
 def head_arguments(task: str, labels: Sequence[str]) -> tuple[str, dict[str, Any]]:

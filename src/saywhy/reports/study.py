@@ -22,6 +22,7 @@ from saywhy.reports.bins import AXES
 from saywhy.reports.cost_figures import cost_figures
 from saywhy.reports.model_card import study_cards
 from saywhy.reports.page import duration, template, write_page
+from saywhy.reports.study_examples import alike, examples, pairs
 from saywhy.reports.study_figures import (
     bar_figures,
     bin_figures,
@@ -30,7 +31,7 @@ from saywhy.reports.study_figures import (
     sweep_figures,
     training_figures,
 )
-from saywhy.reports.study_parts import alike, changed, examples, legend, overviews, pairs, ran, short, study_notes
+from saywhy.reports.study_parts import changed, legend, overviews, ran, short, study_notes
 from saywhy.studies import StudyResult, StudyTable
 from saywhy.studies.grids import change_grids, grids
 from saywhy.studies.parts import parts_grids
